@@ -1,0 +1,1 @@
+"""headwise: watch attention heads learn."""

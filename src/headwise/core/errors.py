@@ -1,0 +1,47 @@
+"""Errors a person can act on: one line that names the key and the fix, and the exit code that goes with it."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class HeadwiseError(Exception):
+    """Base of every error headwise raises on purpose; the command line prints it as one line, without a traceback."""
+
+    exit_code: ClassVar[int] = 1
+
+
+class RunFailed(HeadwiseError):
+    """A run could not reach its end."""
+
+    exit_code = 1
+
+
+class ConfigError(HeadwiseError):
+    """Bad input: a key, a value, a path. Nothing has been written."""
+
+    exit_code = 2
+
+
+class RunBusy(HeadwiseError):
+    """Another process is writing this run."""
+
+    exit_code = 2
+
+
+class CorruptData(HeadwiseError):
+    """A stored file does not match the digest written with it."""
+
+    exit_code = 3
+
+
+class SomeRunsFailed(HeadwiseError):
+    """Part of a sweep failed; the rest is complete."""
+
+    exit_code = 4
+
+
+class Interrupted(HeadwiseError):
+    """Stopped on request; the same command resumes."""
+
+    exit_code = 75

@@ -1,0 +1,130 @@
+"""What a task is (paper §2.1): order, dictionary, groups of lags, weights within them, features and their importance.
+
+Values are stored as given and interpreted by functions, so that a stored config reads like the command that made it.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from headwise.core.config import Config
+
+Layout = Literal["contiguous", "reversed", "singleton"]
+Lags = tuple[int, ...]
+Weights = tuple[float, ...]
+
+
+class TaskConfig(Config):
+    """A Markov chain of order w over d tokens whose next-token logits add up over h groups of lags (Eq. 1).
+
+    Group 1 is the most important. Importance is `m**(h-k) * b0` for group k unless `norms` gives it.
+    """
+
+    d: Annotated[int, Field(ge=2, description="dictionary size")] = 50
+    w: Annotated[int, Field(ge=1, description="order of the chain: the furthest lag that matters")] = 6
+    T: Annotated[int, Field(ge=1, description="predicted tokens per sequence")] = 20
+    h: Annotated[int, Field(ge=1, description="number of groups")] = 3
+    groups: Annotated[
+        Layout | tuple[Lags, ...],
+        Field(description="contiguous: equal blocks from the most recent; reversed; singleton; or lists of lags"),
+    ] = "contiguous"
+    overlap: Annotated[Literal["refuse", "allow"], Field(description="may a lag be in two groups")] = "refuse"
+    alpha: Annotated[
+        Literal["uniform", "sum"] | Weights | tuple[Weights, ...],
+        Field(description="weights in a group: uniform 1/|I(k)|, sum (all 1), one list for all groups or one each"),
+    ] = "uniform"
+    features: Annotated[
+        Literal["haar", "frobenius", "correlated"],
+        Field(description="Haar orthogonal, exactly Frobenius-orthogonal, or correlated by `correlation`"),
+    ] = "haar"
+    correlation: Annotated[float, Field(gt=-1, lt=1, description="cosine between any two features")] = 0.0
+    m: Annotated[float, Field(gt=0, description="importance ratio between neighbouring groups")] = 1.7
+    b0: Annotated[float, Field(gt=0, description="importance of the last group")] = 10.0
+    norms: Annotated[Weights | None, Field(description="importance of each group, instead of m and b0")] = None
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        lags = group_lags(self)
+        if len(lags) != self.h:
+            raise ValueError(f"task.groups lists {len(lags)} groups but task.h = {self.h}; make them agree")
+        owner: dict[int, int] = {}
+        for k, group in enumerate(lags, start=1):
+            if not group:
+                raise ValueError(f"task.groups: I({k}) is empty; give it at least one lag")
+            if len(set(group)) < len(group):
+                raise ValueError(f"task.groups: I({k}) names a lag twice; name each once")
+            for lag in group:
+                if not 1 <= lag <= self.w:
+                    raise ValueError(f"task.groups: lag {lag} in I({k}) is outside 1..{self.w}; change it or task.w")
+                if lag in owner and self.overlap == "refuse":
+                    raise ValueError(
+                        f"task.groups overlap: lag {lag} is in I({owner[lag]}) and I({k}); "
+                        "pass --task.overlap allow or give each lag to one group"
+                    )
+                owner[lag] = k
+        for k, (group, weights) in enumerate(zip(lags, group_weights(self, lags), strict=True), start=1):
+            if len(weights) != len(group):
+                raise ValueError(f"task.alpha gives I({k}) {len(weights)} weights for {len(group)} lags; match them")
+            if min(weights) < 0:
+                raise ValueError(f"task.alpha: weights must not be negative (I({k}) has {min(weights)})")
+            if sum(weights) == 0:
+                raise ValueError(f"task.alpha: I({k}) has only zero weights; give one lag a positive weight")
+        if self.norms is not None and len(self.norms) != self.h:
+            raise ValueError(f"task.norms lists {len(self.norms)} values for {self.h} groups; give one each")
+        if self.norms is not None and min(self.norms) <= 0:
+            raise ValueError("task.norms must all be positive")
+        if not math.isfinite(max(importance(self))):
+            raise ValueError("task.m and task.b0 give an infinite norm; make them smaller")
+        if self.features == "frobenius" and self.h > self.d * self.d:
+            raise ValueError(f"task.h = {self.h} features of size {self.d} x {self.d} cannot be orthogonal; lower task.h")
+        if self.features == "correlated" and self.h > 1 and self.correlation <= -1 / (self.h - 1):
+            raise ValueError(f"task.correlation must exceed {-1 / (self.h - 1):.3f} for {self.h} features")
+        return self
+
+
+def group_lags(task: TaskConfig) -> tuple[Lags, ...]:
+    """I(1), ..., I(h), most important first."""
+    if not isinstance(task.groups, str):
+        return task.groups
+    if task.groups == "singleton":
+        if task.w < task.h:
+            raise ValueError(f"task.w = {task.w} has fewer lags than task.h = {task.h} groups; raise task.w")
+        return tuple((k,) for k in range(1, task.h + 1))
+    if task.w % task.h:
+        raise ValueError(
+            f"task.w = {task.w} does not split into task.h = {task.h} equal groups; change one or list task.groups"
+        )
+    size = task.w // task.h
+    blocks = tuple(tuple(range(k * size + 1, (k + 1) * size + 1)) for k in range(task.h))
+    return blocks if task.groups == "contiguous" else blocks[::-1]
+
+
+def group_weights(task: TaskConfig, lags: tuple[Lags, ...]) -> tuple[Weights, ...]:
+    """The weights alpha of each group, in the order of its lags."""
+    if task.alpha == "uniform":
+        return tuple((1 / len(group),) * len(group) for group in lags)
+    if task.alpha == "sum":
+        return tuple((1.0,) * len(group) for group in lags)
+    if all(isinstance(weight, float | int) for weight in task.alpha):
+        return (task.alpha,) * len(lags)  # type: ignore[return-value]
+    if len(task.alpha) != len(lags):
+        raise ValueError(f"task.alpha lists {len(task.alpha)} groups, task.groups has {len(lags)}; match them")
+    return task.alpha  # type: ignore[return-value]
+
+
+def importance(task: TaskConfig) -> Weights:
+    """The spectral norm of each feature matrix, m_k = m^(h-k) b0 by default."""
+    if task.norms is not None:
+        return task.norms
+    try:
+        return tuple(task.m ** (task.h - k) * task.b0 for k in range(1, task.h + 1))
+    except OverflowError:
+        return (math.inf,)
+
+
+def overlapping_groups(count: int, size: int, stride: int) -> tuple[Lags, ...]:
+    """`count` runs of `size` lags, each `stride` further back than the one before; the first is the most recent."""
+    return tuple(tuple(range(k * stride + 1, k * stride + size + 1)) for k in range(count))

@@ -1,0 +1,66 @@
+"""How a model is trained, and on what the arithmetic runs."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from headwise.core.config import Config
+
+OPTIMIZERS = (
+    "Adadelta", "Adafactor", "Adagrad", "Adam", "AdamW", "Adamax", "ASGD", "Muon", "NAdam", "RAdam", "RMSprop", "Rprop",
+    "SGD",
+)  # fmt: skip
+"""torch optimisers that take one gradient per step (LBFGS asks for several, SparseAdam for sparse ones)."""
+
+
+class TrainConfig(Config):
+    """Optimiser, data and schedule; the defaults are the paper's tables."""
+
+    steps: Annotated[int, Field(ge=0)] = 2000
+    batch: Annotated[int, Field(ge=1, description="sequences per step; fewer when the data are fewer")] = 3000
+    data: Annotated[Literal["finite", "fresh"], Field(description="a fixed set, or a new batch each step")] = "finite"
+    samples: Annotated[int, Field(ge=1, description="training sequences (finite data)")] = 9000
+    optimizer: Annotated[str, Field(description="any torch optimiser by its class name")] = "AdamW"
+    lr: Annotated[float, Field(gt=0, description="learning rate")] = 0.003
+    weight_decay: Annotated[float, Field(ge=0)] = 0.01
+    momentum: Annotated[float, Field(ge=0, lt=1, description="for optimisers that have one")] = 0.0
+    options: Annotated[dict[str, float | int | bool], Field(description="further optimiser arguments")] = {}
+    clip: Annotated[float | None, Field(gt=0, description="largest gradient norm; None for no clipping")] = 1.0
+    schedule: Annotated[
+        Literal["constant", "plateau"],
+        Field(description="plateau: ReduceLROnPlateau stepped once per pass on the validation loss"),
+    ] = "constant"
+    patience: Annotated[int, Field(ge=0)] = 10
+    factor: Annotated[float, Field(gt=0, lt=1)] = 0.5
+    checkpoint_every: Annotated[int, Field(ge=1, description="steps between resumable states")] = 100
+    keep_every: Annotated[
+        int | None, Field(ge=1, description="checkpoints at multiples of this are kept; None keeps the last two")
+    ] = None
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        if self.optimizer not in OPTIMIZERS:
+            raise ValueError(f"train.optimizer = {self.optimizer!r} is unknown; known: {', '.join(OPTIMIZERS)}")
+        if self.data == "finite" and self.batch > self.samples:
+            raise ValueError(
+                f"train.batch = {self.batch} is larger than train.samples = {self.samples}; lower the batch"
+            )
+        if self.keep_every is not None and self.keep_every % self.checkpoint_every:
+            raise ValueError("train.keep_every must be a multiple of train.checkpoint_every")
+        return self
+
+
+class ComputeConfig(Config):
+    """Where the arithmetic runs. Not part of a run's name, but recorded with it and restored on resume, because sums
+    in another order differ in the last bits."""
+
+    path: Annotated[
+        Literal["auto", "kernel", "torch", "reference"],
+        Field(description="auto takes the fastest that can compute this model"),
+    ] = "auto"
+    device: Annotated[str, Field(description="a torch device; the kernel runs on cpu only")] = "cpu"
+    threads: Annotated[int, Field(ge=1, description="threads of one run")] = 1
+    dtype: Literal["float32", "float64"] = "float32"
+    chunk: Annotated[int, Field(ge=1, description="sequences computed at a time")] = 50
