@@ -1,4 +1,4 @@
-"""How a model is trained, and on what the arithmetic runs."""
+"""How a model is trained."""
 
 from __future__ import annotations
 
@@ -50,17 +50,3 @@ class TrainConfig(Config):
         if self.keep_every is not None and self.keep_every % self.checkpoint_every:
             raise ValueError("train.keep_every must be a multiple of train.checkpoint_every")
         return self
-
-
-class ComputeConfig(Config):
-    """Where the arithmetic runs. Not part of a run's name, but recorded with it and restored on resume, because sums
-    in another order differ in the last bits."""
-
-    path: Annotated[
-        Literal["auto", "kernel", "torch", "reference"],
-        Field(description="auto takes the fastest that can compute this model"),
-    ] = "auto"
-    device: Annotated[str, Field(description="a torch device; the kernel runs on cpu only")] = "cpu"
-    threads: Annotated[int, Field(ge=1, description="threads of one run")] = 1
-    dtype: Literal["float32", "float64"] = "float32"
-    chunk: Annotated[int, Field(ge=1, description="sequences computed at a time")] = 50

@@ -1,0 +1,89 @@
+"""Dropout masks as a pure function of seed, step, site and sequence.
+
+Nothing here has a state: a mask does not depend on threads, on the chunks a batch is cut into or on what was drawn
+before, so every path computes with the same masks and a resumed run continues with those it would have had.
+
+Each sequence of a batch owns one splitmix64 stream per site; element e takes 16 of the 64 bits of word e // 4. A rate
+is rounded to a multiple of 2^-16 (0.1 becomes 0.100006) and the kept values are scaled by exactly the inverse of the
+rounded keep probability.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from enum import IntEnum
+
+import numpy as np
+import torch
+
+GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+LANES = 4
+RESOLUTION = 1 << 16
+
+
+class Site(IntEnum):
+    """Where in a block a mask applies; part of the stream's key, so never renumber."""
+
+    EMBEDDING = 0
+    ATTENTION = 1
+    ATTENTION_BRANCH = 2
+    MLP = 3
+    MLP_BRANCH = 4
+
+
+SITES_PER_BLOCK = 8
+
+
+def scrambled(word: np.ndarray) -> np.ndarray:
+    """The splitmix64 output function."""
+    word = (word ^ (word >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    word = (word ^ (word >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return word ^ (word >> np.uint64(31))
+
+
+def threshold(rate: float) -> int:
+    """A lane below this value drops its element."""
+    return round(rate * RESOLUTION)
+
+
+def kept_scale(rate: float) -> float:
+    """What a kept element is multiplied by."""
+    return 1.0 / (1.0 - threshold(rate) / RESOLUTION)
+
+
+def stream_keys(*, seed: int, step: int, block: int, site: Site, sequences: np.ndarray) -> np.ndarray:
+    """One 64-bit key per sequence."""
+    with np.errstate(over="ignore"):
+        key = scrambled(np.array([seed % (1 << 64)], dtype=np.uint64) + GOLDEN)
+        for part in (step, block * SITES_PER_BLOCK + int(site)):
+            key = scrambled(key + GOLDEN * np.uint64(part + 1))
+        return scrambled(key + GOLDEN * (sequences.astype(np.uint64) + np.uint64(1)))
+
+
+def keep_bits(keys: np.ndarray, elements: int, rate: float) -> np.ndarray:
+    """Which elements are kept, one row per key."""
+    words = -(-elements // LANES)
+    with np.errstate(over="ignore"):
+        counters = GOLDEN * np.arange(1, words + 1, dtype=np.uint64)
+        values = scrambled(keys[:, None] + counters[None, :])
+    lanes = values.astype("<u8").view("<u2")
+    return lanes[:, :elements] >= threshold(rate)
+
+
+@dataclass(frozen=True)
+class DropoutMasks:
+    """The masks of one chunk of a batch: sequences `first`, `first + 1`, ... of step `step`."""
+
+    seed: int
+    step: int
+    first: int = 0
+
+    def apply(self, x: torch.Tensor, rate: float, *, block: int, site: Site) -> torch.Tensor:
+        """Drop elements of `x`, whose leading dimension runs over sequences; a rate of zero returns `x` itself."""
+        if threshold(rate) == 0:
+            return x
+        sequences = np.arange(self.first, self.first + x.shape[0])
+        keys = stream_keys(seed=self.seed, step=self.step, block=block, site=site, sequences=sequences)
+        kept = torch.from_numpy(keep_bits(keys, math.prod(x.shape[1:]), rate)).to(x.device)
+        return x * (kept.to(x.dtype) * kept_scale(rate)).reshape(x.shape)

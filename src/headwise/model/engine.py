@@ -1,0 +1,67 @@
+"""What training and measurement ask of a model, whichever path computes it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Protocol
+
+import torch
+from torch import Tensor
+
+from headwise.model.decoder import Decoder
+
+Visit = Callable[[slice, Tensor], None]
+"""Called with a range of rows and their logits, (rows, counted, dictionary)."""
+
+
+@dataclass(frozen=True)
+class AttentionSummary:
+    """Attention of the counted queries, averaged over sequences."""
+
+    map: Tensor
+    """(blocks, heads, queries, keys), float64"""
+    entropy: Tensor
+    """(blocks, heads): mean entropy of a row in nats, float64"""
+
+
+class Engine(Protocol):
+    """A decoder and one way to compute it."""
+
+    decoder: Decoder
+    name: str
+
+    def loss_and_gradients(self, inputs: Tensor, targets: Tensor, *, step: int) -> float:
+        """Mean cross-entropy of a batch, with dropout; leaves its gradient in every parameter's `.grad`."""
+        ...
+
+    def evaluate(self, inputs: Tensor, *, counted: int, visit: Visit) -> AttentionSummary:
+        """Logits without dropout, handed over chunk by chunk, and the attention behind them."""
+        ...
+
+
+def chunks(rows: int, size: int) -> Iterator[slice]:
+    """Consecutive ranges of at most `size` rows."""
+    for start in range(0, rows, size):
+        yield slice(start, min(start + size, rows))
+
+
+class SummedAttention:
+    """Adds up attention over chunks in double precision."""
+
+    def __init__(self) -> None:
+        self._map: list[Tensor] = []
+        self._entropy: list[Tensor] = []
+        self._rows = 0
+
+    def add(self, attention: list[Tensor], counted: int) -> None:
+        """One chunk: each block's weights, (rows, heads, queries, keys); only the counted queries are kept."""
+        seen = [a[:, :, -counted:] for a in attention]
+        maps = [a.sum(0, dtype=torch.float64) for a in seen]
+        entropies = [torch.special.entr(a).sum(-1).mean(-1).sum(0, dtype=torch.float64) for a in seen]
+        self._map = [x + y for x, y in zip(self._map, maps, strict=True)] if self._map else maps
+        self._entropy = [x + y for x, y in zip(self._entropy, entropies, strict=True)] if self._entropy else entropies
+        self._rows += seen[0].shape[0]
+
+    def mean(self) -> AttentionSummary:
+        return AttentionSummary(torch.stack(self._map) / self._rows, torch.stack(self._entropy) / self._rows)

@@ -1,0 +1,58 @@
+"""How a model sees sequences: whole, or as windows sliding over them.
+
+A stored sequence has w initial tokens and T predicted ones. Whole: the input is everything but the last token and
+the last T predictions count. Windows of c tokens: each predicted token that has c tokens before it is one row, and
+only the prediction after the window's last token counts.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from headwise.model.config import ModelConfig
+
+
+class View(NamedTuple):
+    """Rows as a model takes them."""
+
+    inputs: Tensor
+    """(rows, positions)"""
+    targets: Tensor
+    """(rows, counted)"""
+    counted: int
+
+
+def positions_needed(model: ModelConfig, *, order: int, predicted: int) -> int:
+    """Input positions of a model on sequences of `order` initial and `predicted` further tokens."""
+    return model.window if model.window is not None else order + predicted - 1
+
+
+def first_target(model: ModelConfig, *, order: int) -> int:
+    """Index (from 0) of the first predicted token that the model predicts; later than 0 only for windows beyond w."""
+    return 0 if model.window is None else max(0, model.window - order)
+
+
+def view(tokens: Tensor, model: ModelConfig, *, predicted: int) -> View:
+    """Cut stored sequences, (count, w + T), into a model's rows."""
+    order = tokens.shape[1] - predicted
+    if model.window is None:
+        return View(tokens[:, :-1].contiguous(), tokens[:, order:].contiguous(), predicted)
+    c = model.window
+    start = order + first_target(model, order=order) - c
+    windows = tokens[:, start:].unfold(1, c + 1, 1)
+    rows = windows.reshape(-1, c + 1)
+    return View(rows[:, :-1].contiguous(), rows[:, -1:].contiguous(), 1)
+
+
+def as_sequences(rows: Tensor, model: ModelConfig, *, order: int, predicted: int) -> Tensor:
+    """Back from rows, (rows, counted, ...), to (sequences, predicted targets, ...)."""
+    targets = predicted - first_target(model, order=order)
+    return rows.reshape(-1, targets, *rows.shape[2:]) if model.window is not None else rows
+
+
+def batch_rows(tokens: Tensor, chosen: Tensor) -> Tensor:
+    """The chosen sequences of a data set."""
+    return torch.index_select(tokens, 0, chosen)
