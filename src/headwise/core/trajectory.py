@@ -92,7 +92,9 @@ def stack_seeds(trajectories: Sequence[xr.Dataset], seeds: Sequence[int]) -> xr.
     return joined.assign_coords(seed=np.asarray(seeds))
 
 
-def attention_by_group(attention_by_lag: np.ndarray, lags: Sequence[int], groups: Sequence[Sequence[int]]) -> np.ndarray:
+def attention_by_group(
+    attention_by_lag: np.ndarray, lags: Sequence[int], groups: Sequence[Sequence[int]]
+) -> np.ndarray:
     """Attention mass on each group: the sum over its lags. Overlapping groups count a shared lag in each."""
     column = {lag: i for i, lag in enumerate(lags)}
     return np.stack([attention_by_lag[..., [column[lag] for lag in group]].sum(-1) for group in groups], axis=-1)
@@ -100,4 +102,4 @@ def attention_by_group(attention_by_lag: np.ndarray, lags: Sequence[int], groups
 
 def head_overlap(attention_by_lag: np.ndarray) -> np.ndarray:
     """Shared attention of each pair of heads, sum over lags of the smaller share: 1 the same pattern, 0 disjoint."""
-    return np.minimum(attention_by_lag[..., :, None, :], attention_by_lag[..., None, :, :]).sum(-1)
+    return np.asarray(np.minimum(attention_by_lag[..., :, None, :], attention_by_lag[..., None, :, :]).sum(-1))

@@ -33,7 +33,7 @@ def construct(
     groups, dictionary = features.shape[0], features.shape[1]
     config = (config or ModelConfig()).model_copy(update={"heads": groups})
     decoder = Decoder(config, dictionary=dictionary, positions=positions).double()
-    attention = decoder.blocks[0].attention
+    attention = decoder.layers[0].attention
     with torch.no_grad():
         for k in range(groups):
             for lag, weight in zip(lags[k], weights[k], strict=True):

@@ -20,6 +20,8 @@ from headwise.model.dropout import DropoutMasks, Site
 class Attention(nn.Module):
     """Causal multi-head attention; scores from query and key matrices or from one merged matrix per head."""
 
+    lag_SS: Tensor
+
     def __init__(self, config: ModelConfig, *, stream: int, writes: int, positions: int, block: int) -> None:
         super().__init__()
         self.config, self.block = config, block
@@ -143,6 +145,8 @@ class Decoder(nn.Module):
     that the concatenation [token; position] by giving each table zeros where the other has its entries.
     """
 
+    position_SP: Tensor
+
     def __init__(self, config: ModelConfig, *, dictionary: int, positions: int) -> None:
         super().__init__()
         self.config, self.dictionary, self.positions = config, dictionary, positions
@@ -176,7 +180,7 @@ class Decoder(nn.Module):
     def token_table(self) -> Tensor:
         """What each token puts into the stream, (N, D)."""
         if self.config.embedding == "learned":
-            table = self.embedding_ND
+            table: Tensor = self.embedding_ND
         else:
             table = torch.eye(self.dictionary, dtype=self.dtype, device=self.device)
         return functional.pad(table, (0, self.stream - self.token_size))
@@ -187,6 +191,11 @@ class Decoder(nn.Module):
             return torch.zeros(self.positions, self.stream, dtype=self.dtype, device=self.device)
         before = self.token_size if self.concatenated else 0
         return functional.pad(self.position_SP, (before, 0))
+
+    @property
+    def layers(self) -> list[Block]:
+        """The blocks, typed."""
+        return [block for block in self.blocks if isinstance(block, Block)]
 
     @property
     def dtype(self) -> torch.dtype:
@@ -207,7 +216,7 @@ class Decoder(nn.Module):
         if masks is not None:
             x = masks.apply(x, self.config.dropout.embedding, block=0, site=Site.EMBEDDING)
         attention = []
-        for index, block in enumerate(self.blocks):
+        for index, block in enumerate(self.layers):
             last = index == len(self.blocks) - 1
             x, a_BHQS = block(x, counted if last else self.positions, masks)
             attention.append(a_BHQS)

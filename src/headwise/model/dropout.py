@@ -39,7 +39,7 @@ def scrambled(word: np.ndarray) -> np.ndarray:
     """The splitmix64 output function."""
     word = (word ^ (word >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     word = (word ^ (word >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return word ^ (word >> np.uint64(31))
+    return np.asarray(word ^ (word >> np.uint64(31)))
 
 
 def threshold(rate: float) -> int:

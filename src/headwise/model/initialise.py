@@ -32,7 +32,7 @@ def initialise(decoder: Decoder, seed: int) -> None:
             _fill(
                 positions, _normal(positions, rng) if torch_rest else _uniform(positions, xavier(*positions.shape), rng)
             )
-        for block in decoder.blocks:
+        for block in decoder.layers:
             _initialise_attention(block.attention, config, rng)
             if config.mlp:
                 for layer in (block.mlp_in, block.mlp_out):
@@ -101,9 +101,11 @@ def _orthogonal(like: Tensor, rng: torch.Generator) -> Tensor:
     """Orthonormal rows or columns, so that the spectral norm is one; in float64 so that it is so to the last bit."""
     rows, columns = like.shape
     gaussian = torch.randn(max(rows, columns), min(rows, columns), generator=rng, dtype=torch.float32).double()
+    q: Tensor
     q, r = torch.linalg.qr(gaussian)
     q = q * r.diagonal().sign()
-    return (q if rows >= columns else q.T).float()
+    q = q if rows >= columns else q.T
+    return q.to(torch.float32)
 
 
 def _fill(parameter: Tensor, values: Tensor) -> None:

@@ -26,7 +26,7 @@ class ReferenceEngine:
             masks = DropoutMasks(seed=self.dropout_seed, step=step, first=part.start)
             logits, _ = self.decoder(inputs[part], targets.shape[1], masks)
             loss = functional.cross_entropy(logits.flatten(0, 1), targets[part].flatten(), reduction="sum")
-            (loss / targets.numel()).backward()
+            torch.autograd.backward(loss / targets.numel())
             total += loss.item()
         return total / targets.numel()
 

@@ -26,7 +26,7 @@ class TrainConfig(Config):
     lr: Annotated[float, Field(gt=0, description="learning rate")] = 0.003
     weight_decay: Annotated[float, Field(ge=0)] = 0.01
     momentum: Annotated[float, Field(ge=0, lt=1, description="for optimisers that have one")] = 0.0
-    options: Annotated[dict[str, float | int | bool], Field(description="further optimiser arguments")] = {}
+    options: dict[str, float | int | bool] = Field(default_factory=dict, description="further optimiser arguments")
     clip: Annotated[float | None, Field(gt=0, description="largest gradient norm; None for no clipping")] = 1.0
     schedule: Annotated[
         Literal["constant", "plateau"],
