@@ -78,8 +78,17 @@ class TaskConfig(Config):
             raise ValueError("task.norms must all be positive")
         if not math.isfinite(max(importance(self))):
             raise ValueError("task.m and task.b0 give an infinite norm; make them smaller")
-        if self.features == "frobenius" and self.h > self.d * self.d:
-            raise ValueError(f"task.h = {self.h} features of size {self.d} x {self.d} cannot be orthogonal; lower task.h")
+        if min(importance(self)) <= 0:
+            raise ValueError("task.m and task.b0 give a norm of zero; make them larger")
+        if self.features != "haar" and self.h > self.d * self.d:
+            raise ValueError(
+                f"task.h = {self.h} features of size {self.d} x {self.d} cannot be independent; lower task.h"
+            )
+        if self.features != "correlated" and self.correlation != 0:
+            raise ValueError(
+                f"task.correlation = {self.correlation} has no effect on task.features = {self.features}; "
+                "pass --task.features correlated"
+            )
         if self.features == "correlated" and self.h > 1 and self.correlation <= -1 / (self.h - 1):
             raise ValueError(f"task.correlation must exceed {-1 / (self.h - 1):.3f} for {self.h} features")
         return self
