@@ -1,0 +1,89 @@
+"""Where runs live: `<out>/<experiment>/<confighash8>-s<seed>/`, and whether anything can be written there."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import tempfile
+from pathlib import Path
+from typing import NamedTuple
+
+from headwise.core.errors import ConfigError
+from headwise.store.files import os_errors_reported
+
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+LEAST_FREE_BYTES = 50_000_000
+"""Less than this is a full disk in practice: one checkpoint of a large run would not fit."""
+
+LONGEST_PATH_BELOW_ROOT = 180
+"""Bytes that the longest file of a run may add to the root: experiment, run and file name with sidecar and `.tmp`."""
+
+_RUN_NAME = re.compile(r"([0-9a-f]{8})-s(0|[1-9][0-9]*)")
+
+
+class RunName(NamedTuple):
+    """What the path of a run says about it."""
+
+    experiment: str
+    config_hash: str
+    seed: int
+
+
+def run_path(out: Path | str, *, experiment: str, config_hash: str, seed: int) -> Path:
+    """The directory of one run; equal experiment, config and seed give the same directory on every machine."""
+    if NAME.fullmatch(experiment) is None:
+        raise ConfigError(f"experiment name {experiment!r} must match {NAME.pattern}")
+    name = f"{config_hash}-s{seed}"
+    if _RUN_NAME.fullmatch(name) is None or NAME.fullmatch(name) is None:
+        raise ConfigError(f"a run needs a hash of 8 hexadecimal digits and a seed of 0 or more, got {name!r}")
+    return Path(out) / experiment / name
+
+
+def parse_run_path(path: Path) -> RunName | None:
+    """The inverse of `run_path`; `None` when this is not the path of a run."""
+    match = _RUN_NAME.fullmatch(path.name)
+    if match is None or NAME.fullmatch(path.parent.name) is None:
+        return None
+    return RunName(experiment=path.parent.name, config_hash=match[1], seed=int(match[2]))
+
+
+def check_writable(root: Path | str) -> None:
+    """Refuse an output root that cannot take a run, before anything is computed; leaves nothing behind.
+
+    Writes a nameless file into the nearest directory that exists, because permission bits alone do not tell (a root
+    user, a read-only mount, a quota, a file system out of inodes).
+    """
+    root = Path(os.path.abspath(root))
+    try:
+        if b"\0" in os.fsencode(root):
+            raise ConfigError("--out holds a null character; give a plain path")
+    except UnicodeEncodeError:
+        raise ConfigError("--out holds characters that no file name can have; give a plain path") from None
+    with os_errors_reported(root):
+        standing = next(folder for folder in (root, *root.parents) if os.path.lexists(folder))
+        if not standing.is_dir():
+            raise ConfigError(f"cannot write {root}: {standing} is not a directory; choose another --out")
+        _check_lengths(root, standing)
+        free = shutil.disk_usage(standing).free
+        if free < LEAST_FREE_BYTES:
+            raise ConfigError(
+                f"cannot write {root}: {free / 1e6:.0f} MB free, a run needs {LEAST_FREE_BYTES / 1e6:.0f} MB; "
+                "free some or choose another --out"
+            )
+        with tempfile.TemporaryFile(dir=standing) as file:
+            file.write(b"\0" * 4096)
+            file.flush()
+            os.fsync(file.fileno())
+
+
+def _check_lengths(root: Path, standing: Path) -> None:
+    if not hasattr(os, "pathconf"):
+        return
+    longest_name = os.pathconf(standing, "PC_NAME_MAX")
+    for part in root.relative_to(standing).parts:
+        if len(os.fsencode(part)) > longest_name:
+            raise ConfigError(f"cannot write {root}: {part[:20]}... is longer than {longest_name} bytes; shorten --out")
+    longest_path = os.pathconf(standing, "PC_PATH_MAX")
+    if len(os.fsencode(root)) + LONGEST_PATH_BELOW_ROOT >= longest_path:
+        raise ConfigError(f"cannot write {root}: paths below it would exceed {longest_path} bytes; shorten --out")

@@ -1,0 +1,32 @@
+"""A stored run as a trajectory, finished or not, without torch."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from headwise.core.errors import ConfigError
+from headwise.core.trajectory import assemble
+from headwise.store.run_directory import RunDirectory
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+
+def load_trajectory(path: Path | str) -> xr.Dataset:
+    """Metrics and snapshots of one run under their trajectory names, with the coordinates the run stored at its start.
+
+    Of a run that is being written, this is what has reached the disk. Damage raises `CorruptData`.
+    """
+    run = RunDirectory(path)
+    if not run.config_path.exists():
+        raise ConfigError(f"{run.path} is not a run: it has no config.json; `headwise list --runs DIR` shows the runs")
+    coordinates, attributes = run.read_coordinates()
+    metrics, snapshots = run.read_metrics(), run.read_snapshots()
+    if not metrics.variables and not snapshots.variables:
+        raise ConfigError(f"{run.path} holds no measurements yet; let the run reach its first checkpoint")
+    return assemble(
+        {**metrics.variables, **snapshots.variables},
+        {**coordinates, "step": metrics.steps, "snapshot": snapshots.steps},
+        attributes,
+    )
