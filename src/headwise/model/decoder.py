@@ -110,18 +110,20 @@ class Block(nn.Module):
 
     def forward(self, x_BSD: Tensor, queries: int, masks: DropoutMasks | None) -> tuple[Tensor, Tensor]:
         """The stream at the last `queries` positions after this block, and its attention weights."""
-        norm, dropout = self.config.norm, self.config.dropout
-        seen_BSD = self.norm_attention(x_BSD) if norm == "pre" else x_BSD
+        seen_BSD = self.norm_attention(x_BSD) if self.config.norm == "pre" else x_BSD
         y_BQO, a_BHQS = self.attention(seen_BSD, queries, masks)
+        return self.after_attention(x_BSD[:, -queries:, : self.writes], y_BQO, masks), a_BHQS
+
+    def after_attention(self, x_BQO: Tensor, y_BQO: Tensor, masks: DropoutMasks | None) -> Tensor:
+        """The rest of the block, position by position: `x_BQO` the stream before it, `y_BQO` what the heads wrote."""
         if masks is not None:
-            y_BQO = masks.apply(y_BQO, dropout.attention_branch, block=self.block, site=Site.ATTENTION_BRANCH)
+            rate = self.config.dropout.attention_branch
+            y_BQO = masks.apply(y_BQO, rate, block=self.block, site=Site.ATTENTION_BRANCH)
         if self.config.residual == "on":
-            y_BQO = x_BSD[:, -queries:, : self.writes] + y_BQO
-        if norm == "post":
+            y_BQO = x_BQO + y_BQO
+        if self.config.norm == "post":
             y_BQO = self.norm_attention(y_BQO)
-        if self.config.mlp:
-            y_BQO = self._mlp(y_BQO, masks)
-        return y_BQO, a_BHQS
+        return self._mlp(y_BQO, masks) if self.config.mlp else y_BQO
 
     def _mlp(self, y_BQD: Tensor, masks: DropoutMasks | None) -> Tensor:
         norm, dropout = self.config.norm, self.config.dropout
@@ -220,8 +222,14 @@ class Decoder(nn.Module):
             last = index == len(self.blocks) - 1
             x, a_BHQS = block(x, counted if last else self.positions, masks)
             attention.append(a_BHQS)
-        logits: Tensor = self.unembedding(x) if self.config.unembedding == "learned" else x[..., : self.dictionary]
-        return logits, attention
+        return self.read_out(x), attention
+
+    def read_out(self, x_BQD: Tensor) -> Tensor:
+        """Logits from the stream after the last block."""
+        if self.config.unembedding == "identity":
+            return x_BQD[..., : self.dictionary]
+        logits: Tensor = self.unembedding(x_BQD)
+        return logits
 
 
 def head_size(config: ModelConfig, stream: int) -> int:

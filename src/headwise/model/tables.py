@@ -1,0 +1,92 @@
+"""Attention over the input alone as small tables (paper §2.2): exact, because the input is additive.
+
+Before the first block the stream is token row plus position row. Without a layer norm in between, queries, keys and
+values inherit that: an attention logit is the sum of four entries of one table per head, a value carried through the
+output matrix the sum of two rows of another. Both have only R = N + S rows (tokens, then positions), however large
+the batch, so autograd differentiates them once per step.
+
+Biases and relative positions live in the position rows: every query and every key has exactly one.
+Shape letters as in `decoder`, and R = N + S rows.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from headwise.model.config import ModelConfig
+from headwise.model.decoder import Attention, Decoder
+
+
+class Tables(NamedTuple):
+    """Everything attention in the first block needs to know of the weights."""
+
+    score_HRR: Tensor
+    """Logit of a query row with a key row, scaled."""
+    value_HRO: Tensor
+    """What a key row writes through a head."""
+    stream_RO: Tensor
+    """The input itself, for the residual connection; no rows without one."""
+    offset_O: Tensor
+    """The output bias; empty without one."""
+
+
+def additive(config: ModelConfig) -> bool:
+    """Whether tables hold this model's attention, dropout aside: one block and no norm before it."""
+    return config.blocks == 1 and config.norm != "pre"
+
+
+def tabulate(decoder: Decoder) -> Tables:
+    """The tables of a decoder, connected to its parameters."""
+    config, block = decoder.config, decoder.layers[0]
+    attention, tokens = block.attention, decoder.dictionary
+    one_hot = config.embedding == "one_hot" and config.positions == "one_hot"
+    rows_RD = None if one_hot else torch.cat([decoder.token_table(), decoder.position_table()])
+    value_HRO = _projected(rows_RD, attention.value_HED)
+    if config.attention_bias == "on":
+        value_HRO = _with_bias(value_HRO, attention.value_bias_HE, tokens)
+    if config.output == "on":
+        value_HRO = torch.einsum("hre,ohe->hro", value_HRO, attention.output_OHE)
+    offset = config.attention_bias == "on" and config.output == "on"
+    stream_RO = value_HRO.new_zeros(0, block.writes)
+    if config.residual == "on":
+        rows = torch.eye(decoder.stream, dtype=decoder.dtype, device=decoder.device) if rows_RD is None else rows_RD
+        stream_RO = rows[:, : block.writes]
+    return Tables(
+        score_HRR=_scores(decoder, attention, rows_RD),
+        value_HRO=value_HRO,
+        stream_RO=stream_RO,
+        offset_O=attention.output_bias_O if offset else value_HRO.new_zeros(0),
+    )
+
+
+def _scores(decoder: Decoder, attention: Attention, rows_RD: Tensor | None) -> Tensor:
+    tokens = decoder.dictionary
+    if decoder.config.score == "merged":
+        score_HRR = _projected(rows_RD, attention.score_HDD)
+        if rows_RD is not None:
+            score_HRR = score_HRR @ rows_RD.T
+    else:
+        q_HRE, k_HRE = _projected(rows_RD, attention.query_HED), _projected(rows_RD, attention.key_HED)
+        if decoder.config.attention_bias == "on":
+            q_HRE = _with_bias(q_HRE, attention.query_bias_HE, tokens)
+            k_HRE = _with_bias(k_HRE, attention.key_bias_HE, tokens)
+        score_HRR = q_HRE @ k_HRE.transpose(1, 2)
+    score_HRR = score_HRR * attention.inverse_scale
+    if decoder.config.positions == "relative":
+        lag_HSS = attention.lag_HS[:, attention.lag_SS.clamp(min=1) - 1]
+        score_HRR = score_HRR + torch.nn.functional.pad(lag_HSS, (tokens, 0, tokens, 0))
+    return score_HRR
+
+
+def _projected(rows_RD: Tensor | None, weight_HED: Tensor) -> Tensor:
+    """Rows through a matrix per head, (H, R, E); `None` stands for the rows of the identity."""
+    weight_HDE = weight_HED.transpose(1, 2)
+    return weight_HDE if rows_RD is None else rows_RD @ weight_HDE
+
+
+def _with_bias(rows_HRE: Tensor, bias_HE: Tensor, tokens: int) -> Tensor:
+    positions = torch.arange(rows_HRE.shape[1], device=rows_HRE.device) >= tokens
+    return rows_HRE + positions[:, None] * bias_HE[:, None]

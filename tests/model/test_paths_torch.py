@@ -1,0 +1,58 @@
+"""The torch path computes the reference decoder's function: loss, gradients, logits, attention, in float64."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from path_grid import GRID, MINIMAL, TEXT, gradient, random_batch, random_decoder
+
+from headwise.model.compute import ComputeConfig
+from headwise.model.config import ModelConfig
+from headwise.model.paths import choose, make_engine
+from headwise.model.reference import ReferenceEngine
+from headwise.model.tabulated import TabulatedEngine
+
+
+@pytest.mark.parametrize("config", GRID.values(), ids=GRID)
+def test_gradients_equal_the_reference(config: ModelConfig) -> None:
+    decoder = random_decoder(config)
+    inputs, targets = random_batch(decoder, 11)
+    loss = ReferenceEngine(decoder, dropout_seed=3, chunk=50).loss_and_gradients(inputs, targets, step=2)
+    expected = gradient(decoder)
+    # A chunk that does not divide the batch, so that the last one is ragged.
+    got = TabulatedEngine(decoder, dropout_seed=3, chunk=4).loss_and_gradients(inputs, targets, step=2)
+    assert abs(got - loss) < 1e-12 * abs(loss)
+    assert torch.linalg.norm(gradient(decoder) - expected) < 1e-10 * torch.linalg.norm(expected)
+
+
+@pytest.mark.parametrize("config", GRID.values(), ids=GRID)
+def test_evaluation_equals_the_reference(config: ModelConfig) -> None:
+    decoder = random_decoder(config)
+    inputs, targets = random_batch(decoder, 11)
+    counted = targets.shape[1]
+    with torch.no_grad():
+        expected, attention = decoder(inputs, counted)
+    logits = torch.zeros_like(expected)
+
+    def visit(rows: slice, chunk: torch.Tensor) -> None:
+        logits[rows] = chunk
+
+    summary = TabulatedEngine(decoder, dropout_seed=3, chunk=4).evaluate(inputs, counted=counted, visit=visit)
+    torch.testing.assert_close(logits, expected, rtol=1e-11, atol=1e-12)
+    torch.testing.assert_close(summary.map[0], attention[0].mean(0), rtol=1e-11, atol=1e-13)
+    entropy = torch.special.entr(attention[0]).sum(-1).mean((0, 2))
+    torch.testing.assert_close(summary.entropy[0], entropy, rtol=1e-10, atol=1e-12)
+
+
+def test_models_outside_fall_back_and_say_so() -> None:
+    two_blocks = MINIMAL.model_copy(update={"blocks": 2})
+    pre_norm = TEXT.model_copy(update={"norm": "pre"})
+    for config, word in ((two_blocks, "model.blocks = 2"), (pre_norm, "model.norm = pre")):
+        for path in ("auto", "torch"):
+            compute = ComputeConfig(path=path)
+            choice = choose(config, compute)
+            assert choice.path == "reference"
+            assert word in choice.why
+            assert make_engine(random_decoder(config), compute, dropout_seed=0).name == "reference"
+    assert choose(MINIMAL, ComputeConfig(path="torch")).path == "torch"
+    assert choose(MINIMAL, ComputeConfig(path="reference")) == ("reference", "asked for")
