@@ -20,7 +20,7 @@ from headwise.task.features import FloatArray
 HIDDEN_SAMPLES = 20_000
 
 # Transitions drawn per visible context for the law of the chain, and the most drawn in all.
-SAMPLES_EACH = 400
+SAMPLES_EACH = 800
 MOST_SAMPLES = 2_000_000
 
 SEQUENCES_AT_A_TIME = 2_000

@@ -109,7 +109,7 @@ def log_probabilities(
 def entropy(log_p: FloatArray) -> FloatArray:
     """Entropy in nats of the distributions along the last axis; for Eq. 1 its mean is the least loss possible."""
     p = np.exp(log_p)
-    return np.asarray(-np.where(p > 0, p * log_p, 0.0).sum(axis=-1))
+    return np.asarray(-(p * np.where(p > 0, log_p, 0.0)).sum(axis=-1))
 
 
 def group_tables(task: Task, groups: Sequence[int]) -> FloatArray:
