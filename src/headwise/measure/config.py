@@ -22,7 +22,9 @@ class Schedule(Config):
     def _consistent(self) -> Self:
         for first, last, every in self.dense:
             if first < 0 or last < first or every < 1:
-                raise ValueError(f"a dense range is (first, last, every) with first <= last: got {(first, last, every)}")
+                raise ValueError(
+                    f"a dense range is (first, last, every) with first <= last: got {(first, last, every)}"
+                )
         return self
 
     def due(self, step: int, last: int) -> bool:

@@ -1,0 +1,54 @@
+"""What every command shares: a parser that answers in one line, exit codes, where output goes."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+from headwise.core.config import nearest_key
+from headwise.core.errors import ConfigError
+
+
+class Parser(argparse.ArgumentParser):
+    """argparse, but a mistake is one line on stderr and exit code 2."""
+
+    def error(self, message: str) -> NoReturn:
+        if "invalid choice" in message and "argument COMMAND" in message:
+            given = message.split("'")[1]
+            message = f"unknown command {given!r}{nearest_key(given, COMMANDS)}"
+        raise ConfigError(" ".join(message.split()))
+
+
+@dataclass(frozen=True)
+class Command:
+    """One subcommand: `add` declares its arguments, `run` does the work and returns the exit code."""
+
+    name: str
+    summary: str
+    add: Callable[[argparse.ArgumentParser], None]
+    run: Callable[[argparse.Namespace, list[str]], int]
+
+
+COMMANDS: dict[str, Command] = {}
+"""Filled by `headwise.cli.main`, in the order of `headwise --help`."""
+
+
+def refuse_extra(extra: list[str]) -> None:
+    """For commands that take no config keys."""
+    if extra:
+        raise ConfigError(f"unexpected argument {extra[0]!r}; --help shows what this command takes")
+
+
+def print_json(document: Any) -> None:
+    """Exactly one JSON document on stdout."""
+    json.dump(document, sys.stdout, indent=2, allow_nan=False)
+    sys.stdout.write("\n")
+
+
+def say(text: str) -> None:
+    """Everything that is not data goes to stderr."""
+    print(text, file=sys.stderr, flush=True)

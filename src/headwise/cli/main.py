@@ -1,0 +1,60 @@
+"""The `headwise` command: finds the subcommand, runs it, turns every failure into one line and an exit code.
+
+The parser is argparse with the config keys read from the schema, rather than a generator of command lines: it starts
+in milliseconds and every mistake can be answered in one line.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import sys
+
+# One thread a run: set before any library starts its own, which then spin against each other on a busy machine.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+from headwise.cli import catalogue, show, train
+from headwise.cli.command import COMMANDS, Parser, say
+from headwise.cli.overrides import take_config_options
+from headwise.core.errors import HeadwiseError
+
+for _module in (train, show, catalogue):
+    COMMANDS[_module.COMMAND.name] = _module.COMMAND
+
+
+def build_parser() -> Parser:
+    """Every command with its options."""
+    parser = Parser(prog="headwise", description="Watch attention heads learn.")
+    parser.add_argument("--version", action="version", version=f"headwise {importlib.metadata.version('headwise')}")
+    parser.add_argument("--debug", action="store_true", help="show the traceback of an error")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    for command in COMMANDS.values():
+        child = commands.add_parser(command.name, help=command.summary, description=command.summary, allow_abbrev=False)
+        command.add(child)
+    return parser
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run one command line; returns the exit code."""
+    argv = sys.argv[1:] if argv is None else argv
+    debug = "--debug" in argv
+    argv = [argument for argument in argv if argument != "--debug"]
+    try:
+        rest, config_options = take_config_options(argv)
+        arguments, unknown = build_parser().parse_known_args(rest)
+        return COMMANDS[arguments.command].run(arguments, [*unknown, *config_options])
+    except HeadwiseError as error:
+        if debug:
+            raise
+        say(f"headwise: {' '.join(str(error).split())}")
+        return error.exit_code
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:
+        # The reader of a pipe has gone; writing the rest at exit would only fail again.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,153 @@
+"""Dotted keys on the command line and TOML files, both checked by the one config schema."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from headwise.core.config import known_keys, nearest_key, validated
+from headwise.core.errors import ConfigError
+from headwise.study.config import RunConfig
+
+COMMAND_AND_ONE = 2
+FIXED = ("experiment", "preset")
+"""Keys that the command line sets by its own arguments."""
+
+
+def take_config_options(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Set dotted options and their values apart from what argparse knows, wherever they stand.
+
+    An option takes all values up to the next option, but only one as long as no positional argument has been seen, so
+    that `train --task.m 1.5 minimal` still names its experiment.
+    """
+    rest: list[str] = []
+    taken: list[str] = []
+    index = 0
+    while index < len(arguments):
+        argument = arguments[index]
+        index += 1
+        if not (argument.startswith("--") and "." in argument.partition("=")[0]):
+            rest.append(argument)
+            continue
+        taken.append(argument)
+        positionals = sum(not before.startswith("-") for before in rest)
+        most = 0 if "=" in argument else 1 if positionals < COMMAND_AND_ONE else len(arguments)
+        while most and index < len(arguments) and not arguments[index].startswith("--"):
+            taken.append(arguments[index])
+            index, most = index + 1, most - 1
+    return rest, taken
+
+
+def parse_overrides(arguments: Sequence[str], options: Sequence[str]) -> dict[str, Any]:
+    """`--task.m 1.5 --measure.windows 4 8 --train.lr=0.01` as `{key: value}`; `options` only help a misspelt one."""
+    keys = [key for key in known_keys(RunConfig) if key not in FIXED]
+    found: dict[str, list[str]] = {}
+    current: list[str] | None = None
+    for argument in arguments:
+        if argument.startswith("--"):
+            name, equals, value = argument[2:].partition("=")
+            key = name.replace("-", "_")
+            if key not in keys:
+                raise ConfigError(f"unknown option --{name}{_suggestion(key, keys, options)}")
+            if key in found:
+                raise ConfigError(f"--{key} is given twice; give it once")
+            current = found.setdefault(key, [])
+            if equals:
+                current.append(value)
+        elif current is None:
+            raise ConfigError(f"unexpected argument {argument!r}; config keys are given as --task.m 1.5")
+        else:
+            current.append(argument)
+    return {key: _value(key, texts) for key, texts in found.items()}
+
+
+def read_config_file(path: Path) -> dict[str, Any]:
+    """A TOML file's sections as `{dotted key: value}`."""
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ConfigError(f"--config {path}: {error.strerror or error}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(f"--config {path} is not valid TOML: {str(error).splitlines()[0]}") from None
+    return _flattened(content)
+
+
+def resolve(base: RunConfig, values: Mapping[str, Any]) -> RunConfig:
+    """A copy of `base` with dotted keys replaced, validated as a whole.
+
+    Fewer samples than the preset's batch shrink the batch with them, unless the batch is given too.
+    """
+    values = dict(values)
+    samples = values.get("train.samples")
+    if isinstance(samples, int) and samples < base.train.batch and "train.batch" not in values:
+        values["train.batch"] = max(samples, 1)
+    content = base.model_dump(mode="json")
+    for key, value in values.items():
+        section = content
+        *parents, last = key.split(".")
+        for parent in parents:
+            inner = section.get(parent)
+            if not isinstance(inner, dict):
+                raise ConfigError(f"unknown key {key}{nearest_key(key, known_keys(RunConfig))}")
+            section = inner
+        section[last] = value
+    return validated(RunConfig, content)
+
+
+def describe_keys(base: RunConfig) -> str:
+    """Every key with its value in `base` and its meaning, for `--help`."""
+    lines: list[str] = []
+    _describe(base, "", lines)
+    return "\n".join(lines)
+
+
+def _describe(config: Any, prefix: str, lines: list[str]) -> None:
+    for name, field in type(config).model_fields.items():
+        value = getattr(config, name)
+        if hasattr(type(value), "model_fields"):
+            _describe(value, f"{prefix}{name}.", lines)
+        elif f"{prefix}{name}" not in FIXED:
+            meaning = f"  {field.description}" if field.description else ""
+            shown = json.dumps(value) if not isinstance(value, str) else value
+            lines.append(f"  {f'--{prefix}{name}':<32} {shown:<14}{meaning}")
+
+
+def _flattened(content: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    sections = {key.rsplit(".", 1)[0] for key in known_keys(RunConfig) if "." in key}
+    sections |= {section.split(".")[0] for section in sections}
+    flat: dict[str, Any] = {}
+    for key, value in content.items():
+        path = f"{prefix}{key}"
+        if isinstance(value, dict) and path in sections:
+            flat |= _flattened(value, f"{path}.")
+        else:
+            flat[path] = value
+    return flat
+
+
+def _value(key: str, texts: list[str]) -> Any:
+    if not texts:
+        raise ConfigError(f"--{key} needs a value")
+    if len(texts) > 1:
+        return [_literal(text) for text in texts]
+    text = texts[0]
+    if "," in text and not text.lstrip().startswith(("[", "{", '"')):
+        return [_literal(part) for part in text.split(",") if part]
+    return _literal(text)
+
+
+def _literal(text: str) -> Any:
+    if text.lower() in ("none", "null"):
+        return None
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+
+
+def _suggestion(key: str, keys: Sequence[str], options: Sequence[str]) -> str:
+    near = nearest_key(key, [*keys, *(option.lstrip("-").replace("-", "_") for option in options)])
+    return near.replace("did you mean ", "did you mean --")

@@ -1,0 +1,159 @@
+"""`headwise train`: one run from an experiment's config; the same command again resumes it."""
+
+from __future__ import annotations
+
+import argparse
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from headwise.cli.command import Command, print_json, say
+from headwise.cli.overrides import describe_keys, parse_overrides, read_config_file, resolve
+from headwise.cli.progress import progress_display
+from headwise.core.errors import ConfigError, Interrupted
+from headwise.study.config import Preset, RunConfig
+from headwise.study.experiments import EXPERIMENTS, experiment
+
+SHORTCUTS = {
+    "seed": "seed",
+    "steps": "train.steps",
+    "init_scale": "model.init_scale",
+    "path": "compute.path",
+    "device": "compute.device",
+    "threads": "compute.threads",
+}
+"""Short options and the config keys they stand for."""
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    add_experiment_arguments(parser)
+    parser.add_argument("--seed", metavar="N", help="the seed of all random streams")
+    parser.add_argument("--dry-run", action="store_true", help="print the resolved config and where it would be kept")
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.epilog = (
+        "Config keys, with their values for `minimal --preset published` (any of them can be given as an option):\n"
+        + describe_keys(experiment("minimal", "published"))
+        + "\n\nExamples:\n"
+        "  headwise train minimal --steps 1000\n"
+        "  headwise train minimal --task.m 1.3 --task.d 20 --seed 3\n"
+        "  headwise train full --train.batch 500 --measure.windows 4 8\n"
+    )
+
+
+def add_experiment_arguments(parser: argparse.ArgumentParser) -> None:
+    """What every command that trains takes."""
+    parser.add_argument("experiment", metavar="EXPERIMENT", help=f"one of: {', '.join(EXPERIMENTS)}")
+    parser.add_argument(
+        "--preset",
+        choices=("published", "text"),
+        help="the reading that drew the paper's figures (default) or its text",
+    )
+    parser.add_argument("--config", type=Path, metavar="FILE", help="a TOML file of config keys")
+    parser.add_argument("--steps", metavar="N", help="short for --train.steps")
+    parser.add_argument("--init-scale", metavar="U", help="short for --model.init_scale")
+    parser.add_argument("--out", type=Path, default=Path("runs"), metavar="DIR", help="root of runs (default: runs)")
+    parser.add_argument("--path", metavar="PATH", help="auto, kernel, torch or reference")
+    parser.add_argument("--device", metavar="NAME", help="a torch device (default: cpu)")
+    parser.add_argument("--threads", metavar="N", help="threads of one run (default: 1)")
+    parser.add_argument(
+        "--recover", action="store_true", help="resume a damaged run from its newest undamaged checkpoint"
+    )
+    parser.add_argument("--json", action="store_true", help="print the result as one JSON document")
+    parser.add_argument("-q", "--quiet", action="store_true", help="no progress")
+
+
+def resolve_arguments(arguments: argparse.Namespace, extra: list[str]) -> RunConfig:
+    """Experiment, then config file, then options: the later one wins."""
+    values: dict[str, Any] = read_config_file(arguments.config) if arguments.config else {}
+    preset = _preset(arguments.preset or values.pop("preset", None) or "published")
+    values.pop("preset", None)
+    values.pop("experiment", None)
+    short = {key: getattr(arguments, option, None) for option, key in SHORTCUTS.items()}
+    options = [f"--{option.replace('_', '-')}" for option in (*SHORTCUTS, "preset", "config", "out", "json", "recover")]
+    overrides = parse_overrides(extra, options)
+    given = {key: _number(text) for key, text in short.items() if text is not None}
+    return resolve(experiment(arguments.experiment, preset), {**values, **overrides, **given})
+
+
+def run(arguments: argparse.Namespace, extra: list[str]) -> int:
+    config = resolve_arguments(arguments, extra)
+    from headwise.study.summary import summarise
+
+    if arguments.dry_run:
+        from headwise.study.config import config_hash
+
+        name = f"{config_hash(config)}-s{config.seed}"
+        place = arguments.out / config.experiment / name
+        print_json({"run": str(place), "config": config.model_dump(mode="json")})
+        return 0
+    from headwise.study.runner import execute
+
+    with stop_on_signal() as stop, progress_display("quiet" if arguments.quiet else "auto") as report:
+        finished = execute(
+            config,
+            arguments.out,
+            report=report,
+            stop_asked=stop.asked,
+            on_damage="recover" if arguments.recover else "refuse",
+        )
+    summary = summarise(finished.path)
+    if arguments.json:
+        print_json(summary)
+    else:
+        from headwise.cli.show import print_summary
+
+        print_summary(summary)
+    if summary["status"] == "diverged":
+        say(f"headwise: the loss became infinite at step {summary['steps']}; the last finite state is kept")
+        return 1
+    return 0
+
+
+class _Stop:
+    """Whether a signal asked the run to stop, and which."""
+
+    received: int | None = None
+
+    def asked(self) -> bool:
+        return self.received is not None
+
+
+@contextmanager
+def stop_on_signal() -> Iterator[_Stop]:
+    """The first Ctrl-C or SIGTERM stops a run at its next step with its state saved; a second Ctrl-C at once."""
+    stop = _Stop()
+
+    def receive(number: int, frame: FrameType | None) -> None:
+        if stop.asked() and number == signal.SIGINT:
+            raise KeyboardInterrupt
+        stop.received = number
+
+    before = {number: signal.signal(number, receive) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield stop
+    except Interrupted as error:
+        if stop.received == signal.SIGINT:
+            say(f"headwise: {error}")
+            raise KeyboardInterrupt from None
+        raise
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _preset(name: Any) -> Preset:
+    if name not in ("published", "text"):
+        raise ConfigError(f"preset = {name!r} is unknown; take published or text")
+    return "published" if name == "published" else "text"
+
+
+def _number(text: str) -> Any:
+    from headwise.cli.overrides import _literal
+
+    return _literal(text)
+
+
+COMMAND = Command("train", "train one model and keep everything it did", add, run)

@@ -1,0 +1,85 @@
+"""One evaluation of a model on the whole test set, as trajectory variables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from headwise.core.trajectory import attention_by_group, head_overlap
+from headwise.measure.attention import by_lag
+from headwise.measure.function import FunctionSpace
+from headwise.measure.values import align, value_circuits
+from headwise.model.engine import Engine
+from headwise.model.views import View
+from headwise.task.chain import Task
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """A record of one step: every variable without its `step` dimension, and the attention map behind them."""
+
+    variables: dict[str, np.ndarray]
+    attention_map: np.ndarray
+
+    @property
+    def test_loss(self) -> float:
+        return float(self.variables["loss"][SPLITS.index("test")])
+
+
+SPLITS = ("train", "test")
+
+
+class Evaluator:
+    """Measures an engine against a task; built once per run, then called at every scheduled step."""
+
+    def __init__(
+        self, engine: Engine, *, task: Task, test: View, predictors: Mapping[str, np.ndarray], teacher: np.ndarray
+    ) -> None:
+        self.engine, self.task, self.test = engine, task, test
+        parameter = next(engine.decoder.parameters())
+        self.function = FunctionSpace(predictors, teacher=teacher, targets=test.targets, like=parameter)
+        self.lags = list(range(1, test.inputs.shape[1] + 1))
+        # A window shorter than a group sees only part of it: what it cannot see gets no attention.
+        self.groups = [[lag for lag in group if lag <= self.lags[-1]] for group in task.lags]
+
+    def measure(self, *, batch_loss: float, rate: float) -> Evaluation:
+        """Evaluate now. `batch_loss` and `rate` are recorded as the training loop gives them."""
+        self.function.reset()
+        summary = self.engine.evaluate(self.test.inputs, counted=self.test.counted, visit=self.function.visit)
+        attention_map = summary.map.cpu().numpy()
+        shares = by_lag(attention_map)
+        values = align(value_circuits(self.engine.decoder), self.task.features)
+        variables = {
+            "excess_loss": np.asarray(self.function.excess_loss()),
+            "loss": np.array([batch_loss, self.function.loss()]),
+            "kl": self.function.kl(),
+            "kl_reverse": self.function.kl_reverse(),
+            "attention_by_lag": shares,
+            "attention_by_group": attention_by_group(shares, self.lags, self.groups),
+            "attention_entropy": summary.entropy.cpu().numpy(),
+            "value_alignment": values.inner,
+            "value_cosine": values.cosine,
+            "value_coefficient": values.coefficient,
+            "head_overlap": head_overlap(shares),
+            "learning_rate": np.asarray(rate),
+        }
+        return Evaluation(variables, attention_map)
+
+    def validation_loss(self) -> float:
+        """The test loss alone, for schedules; independent of when anything is measured."""
+        self.function.reset()
+        self.engine.evaluate(self.test.inputs, counted=self.test.counted, visit=self.function.visit)
+        return self.function.loss()
+
+    def coordinates(self) -> dict[str, list[int] | list[str]]:
+        """Labels of the dimensions that do not simply count."""
+        keys = len(self.lags)
+        return {
+            "split": list(SPLITS),
+            "predictor": self.function.names,
+            "lag": self.lags,
+            "query": list(range(keys - self.test.counted + 1, keys + 1)),
+            "key": list(range(1, keys + 1)),
+        }

@@ -1,0 +1,77 @@
+"""A run, completely described."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import Field, model_validator
+
+from headwise.core.config import Config, content_hash
+from headwise.core.seeds import SeedConfig
+from headwise.measure.config import MeasureConfig
+from headwise.model.compute import ComputeConfig
+from headwise.model.config import ModelConfig
+from headwise.task.config import TaskConfig, group_lags
+from headwise.training.config import TrainConfig
+
+Preset = Literal["published", "text"]
+
+
+class RunConfig(Config):
+    """Task, model, training and measurement of one run, with the seed everything is drawn from."""
+
+    experiment: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")]
+    preset: Preset
+    seed: Annotated[int, Field(ge=0, description="the one seed that gives all streams their own")] = 0
+    seeds: Annotated[SeedConfig, Field(description="a seed of its own for a stream")] = SeedConfig()
+    task: TaskConfig = TaskConfig()
+    model: ModelConfig = ModelConfig()
+    train: TrainConfig = TrainConfig()
+    measure: MeasureConfig = MeasureConfig()
+    compute: ComputeConfig = ComputeConfig()
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        length = self.task.w + self.task.T - 1
+        for key, context in (("model.context", self.model.context), ("model.window", self.model.window)):
+            if context is not None and context > length:
+                raise ValueError(f"{key} = {context} is longer than the {length} input positions; lower it")
+        furthest = max(max(group) for group in group_lags(self.task))
+        for window in self.measure.windows:
+            if not 1 <= window <= self.task.w:
+                raise ValueError(
+                    f"measure.windows: {window} is outside 1..task.w = {self.task.w} (furthest lag {furthest})"
+                )
+        for prefix in self.measure.bayes:
+            if not 1 <= prefix <= self.task.h:
+                raise ValueError(f"measure.bayes: {prefix} is outside 1..task.h = {self.task.h}")
+        for name, seed in self.seeds:
+            if seed is not None and seed < 0:
+                raise ValueError(f"seeds.{name} must not be negative")
+        return self
+
+    def stream(self, name: Literal["task", "data", "init", "batches", "dropout"]) -> int:
+        """The seed of one stream."""
+        own: int | None = getattr(self.seeds, name)
+        return self.seed if own is None else own
+
+
+def scientific_content(config: RunConfig) -> dict[str, Any]:
+    """What a run's results depend on, apart from its seed: everything but names and the machine's settings."""
+    return config.model_dump(mode="json", exclude={"experiment", "preset", "seed", "compute"})
+
+
+def config_hash(config: RunConfig) -> str:
+    """Eight digits that name a run's settings."""
+    return content_hash(scientific_content(config))
+
+
+def window_config(config: RunConfig, window: int) -> RunConfig:
+    """The restricted-context model that `config` is compared with: same data, same training, windows of this size."""
+    return config.model_copy(
+        update={
+            "experiment": f"{config.experiment}-window-{window}"[:64],
+            "model": config.model.model_copy(update={"window": window, "context": None}),
+            "measure": config.measure.model_copy(update={"windows": (), "bayes": ()}),
+        }
+    )

@@ -1,0 +1,27 @@
+"""The minimal model of §2.4 on its own task."""
+
+from __future__ import annotations
+
+from headwise.model.config import MINIMAL_PUBLISHED, MINIMAL_TEXT
+from headwise.study.config import Preset, RunConfig
+from headwise.task.config import TaskConfig
+from headwise.training.config import TrainConfig
+
+
+def minimal(preset: Preset) -> RunConfig:
+    """Attention alone: one matrix A_k and one value matrix per head, no norm, residual, MLP or embedding."""
+    if preset == "published":
+        return RunConfig(
+            experiment="minimal",
+            preset=preset,
+            task=TaskConfig(alpha="sum"),
+            model=MINIMAL_PUBLISHED,
+            train=TrainConfig(lr=0.08),
+        )
+    return RunConfig(
+        experiment="minimal",
+        preset=preset,
+        task=TaskConfig(alpha="uniform"),
+        model=MINIMAL_TEXT,
+        train=TrainConfig(lr=0.003, schedule="plateau"),
+    )

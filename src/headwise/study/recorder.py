@@ -1,0 +1,49 @@
+"""Keeps what was measured until the next checkpoint, then hands it to the store as one segment."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from headwise.measure.config import MeasureConfig
+from headwise.measure.evaluation import Evaluator
+from headwise.store import RunDirectory
+from headwise.training.loop import Training
+
+
+class Recorder:
+    """Measures on schedule. Its memory is one segment's records."""
+
+    def __init__(self, evaluator: Evaluator, config: MeasureConfig, *, last: int) -> None:
+        self.evaluator, self.config, self.last = evaluator, config, last
+        self._steps: list[int] = []
+        self._records: list[dict[str, np.ndarray]] = []
+        self._snapshot_steps: list[int] = []
+        self._maps: list[np.ndarray] = []
+
+    def observe(self, training: Training) -> dict[str, np.ndarray] | None:
+        """Measure if this step is on either schedule; the record if it is on the schedule of evaluations."""
+        step = training.step
+        due = self.config.at.due(step, self.last)
+        snapshot_due = self.config.snapshots.due(step, self.last)
+        if not due and not snapshot_due:
+            return None
+        evaluation = self.evaluator.measure(batch_loss=training.batch_loss, rate=training.rate)
+        if snapshot_due:
+            self._snapshot_steps.append(step)
+            self._maps.append(evaluation.attention_map.astype(np.float32))
+        if not due:
+            return None
+        self._steps.append(step)
+        self._records.append(evaluation.variables)
+        return evaluation.variables
+
+    def flush(self, run: RunDirectory, until: int) -> None:
+        """Write what came since the last flush as segments that end at step `until`, and forget it."""
+        if self._steps:
+            names = self._records[0]
+            variables = {name: np.stack([record[name] for record in self._records]) for name in names}
+            run.write_metrics(until, steps=np.asarray(self._steps), variables=variables)
+        if self._snapshot_steps:
+            maps = {"attention_map": np.stack(self._maps)}
+            run.write_snapshots(until, steps=np.asarray(self._snapshot_steps), variables=maps)
+        self._steps, self._records, self._snapshot_steps, self._maps = [], [], [], []

@@ -1,0 +1,43 @@
+"""Which sequences a step trains on, as a function of the step alone, so that resuming needs no stored state."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from headwise.core.seeds import Stream, generator
+from headwise.training.config import TrainConfig
+
+Batches = Callable[[int], Tensor]
+"""Step (from 0) to the sequences it trains on."""
+
+
+def steps_per_pass(config: TrainConfig) -> int:
+    """Steps until every training sequence has been seen once; fresh data use the same count for their schedule."""
+    return -(-config.samples // config.batch)
+
+
+def finite_batches(sequences: Tensor, config: TrainConfig, seed: int) -> Batches:
+    """Passes over a fixed set, reshuffled for each; the last batch of a pass takes what is left."""
+    per_pass = steps_per_pass(config)
+
+    def batch(step: int) -> Tensor:
+        index, place = divmod(step, per_pass)
+        order = generator(seed, Stream.BATCHES, index).permutation(sequences.shape[0])
+        chosen = order[place * config.batch : (place + 1) * config.batch]
+        return torch.index_select(sequences, 0, torch.from_numpy(chosen).to(sequences.device))
+
+    return batch
+
+
+def fresh_batches(draw: Callable[[int, np.random.Generator], np.ndarray], config: TrainConfig, seed: int) -> Batches:
+    """New sequences at every step, from `draw(count, generator)`."""
+
+    def batch(step: int) -> Tensor:
+        # Index 0 of the data stream belongs to finite sets.
+        return torch.from_numpy(draw(config.batch, generator(seed, Stream.DATA, step + 1)))
+
+    return batch
