@@ -6,9 +6,9 @@ Values are stored as given and interpreted by functions, so that a stored config
 from __future__ import annotations
 
 import math
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, ValidationError, ValidatorFunctionWrapHandler, field_validator, model_validator
 
 from headwise.core.config import Config
 
@@ -44,6 +44,27 @@ class TaskConfig(Config):
     m: Annotated[float, Field(gt=0, description="importance ratio between neighbouring groups")] = 1.7
     b0: Annotated[float, Field(gt=0, description="importance of the last group")] = 10.0
     norms: Annotated[Weights | None, Field(description="importance of each group, instead of m and b0")] = None
+
+    @field_validator("groups", mode="wrap")
+    @classmethod
+    def _readable_groups(cls, value: Any, handler: ValidatorFunctionWrapHandler) -> Any:
+        # A union reports one problem per branch; the reader needs the choice between them.
+        try:
+            return handler(value)
+        except ValidationError:
+            raise ValueError(
+                f"must be contiguous, reversed, singleton or a list of lists of lags (got {value!r:.80})"
+            ) from None
+
+    @field_validator("alpha", mode="wrap")
+    @classmethod
+    def _readable_alpha(cls, value: Any, handler: ValidatorFunctionWrapHandler) -> Any:
+        try:
+            return handler(value)
+        except ValidationError:
+            raise ValueError(
+                f"must be uniform, sum, a list of finite weights or one such list per group (got {value!r:.80})"
+            ) from None
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
