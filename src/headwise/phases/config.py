@@ -1,0 +1,42 @@
+"""Every threshold of the detector, in one frozen place.
+
+Chosen once on half of the synthetic suite (`headwise.phases.calibrate`) and scored on the other half; the numbers and
+their sensitivity are in docs/detection.md. No experiment has thresholds of its own. Times are shares of the run's
+length, so that a report does not depend on the unit of time.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from headwise.core.config import Config
+
+Share = Annotated[float, Field(gt=0, lt=1)]
+
+
+class Thresholds(Config):
+    """When a change counts."""
+
+    grid: Annotated[int, Field(ge=64, description="points of the even time grid that curves are read on")] = 256
+    penalty: Annotated[float, Field(gt=0, description="cost of a change point, in squared log units per run")] = 0.003
+    floor: Annotated[Share, Field(description="added to a curve before its logarithm, as a share of its range")] = 0.02
+    drop: Annotated[Share, Field(description="smallest change of the logarithm between two stages")] = 0.12
+    shoulder: Annotated[Share, Field(description="how far before a drop the curve stands above its chord")] = 0.04
+    band: Annotated[Share, Field(description="half width of a plateau, as a share of the larger drop next to it")] = 0.15
+    noise: Annotated[float, Field(gt=0, description="smallest drop between stages in noise standard deviations")] = 5.0
+    plateau: Annotated[Share, Field(description="shortest time in the band of a plateau that is a stage")] = 0.05
+    dwell: Annotated[Share, Field(description="shortest time a head must hold a pattern")] = 0.04
+    hold: Annotated[Share, Field(description="share of a head's attention from which it holds a pattern")] = 0.25
+    release: Annotated[Share, Field(description="share of a head's attention below which it lets a pattern go")] = 0.15
+    copied: Annotated[Share, Field(description="share a held pattern must reach for the head to copy it")] = 0.35
+    prominence: Annotated[Share, Field(description="how far a predictor's curve dips below its other stages")] = 0.05
+    agreement: Annotated[Share, Field(description="spread of a boundary between readings that counts as agreement")] = (
+        0.05
+    )
+    evaluations: Annotated[int, Field(ge=4, description="fewest evaluations of a curve with readable stages")] = 8
+
+
+DEFAULT = Thresholds()
+"""The calibrated thresholds, used by every command."""

@@ -1,0 +1,179 @@
+"""The heads reading: which pattern each head copies, and when that changes (§2.3, Fig. attention).
+
+A head *holds* a pattern while that pattern keeps a sustained share of its attention; it *copies* the pattern it took
+up last. So a head has left its old pattern when a new one has come to stay, even if the old one still gets more: in
+the regression flow a head may end with half of its attention on each. Hysteresis and a minimum dwell keep noise and
+passing glances from counting.
+
+A stage is a stretch with the same set of patterns held by any head; its score is the mean share of attention that
+heads give to the pattern they copy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from headwise.phases.config import Thresholds
+from headwise.phases.patterns import Label, Pattern
+from headwise.phases.reading import Reading, Stage
+from headwise.phases.series import Series, without_spikes
+
+
+@dataclass(frozen=True)
+class Hold:
+    """A head holds a pattern from `start` to `end` with share `share` at its height; head counts from 1."""
+
+    head: int
+    pattern: int
+    start: float
+    end: float
+    share: float
+
+
+@dataclass(frozen=True)
+class Copying:
+    """A stretch in which a head copies one pattern."""
+
+    head: int
+    label: Label
+    start: float
+    end: float
+
+
+@dataclass(frozen=True)
+class HeadsReading(Reading):
+    """Stages, and behind them the shares (step, head, pattern), what each head holds and what it copies."""
+
+    steps: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    shares: np.ndarray = field(default_factory=lambda: np.zeros((0, 0, 0)))
+    patterns: tuple[Pattern, ...] = ()
+    holds: tuple[Hold, ...] = ()
+    copying: tuple[Copying, ...] = ()
+
+
+def read_heads(steps: np.ndarray, shares: np.ndarray, patterns: Sequence[Pattern], thresholds: Thresholds) -> HeadsReading:
+    """Stages from pattern shares (step, head, pattern), all finite."""
+    series = Series(np.asarray(steps, dtype=float), shares)
+    smooth = without_spikes(shares)
+    holds = [
+        hold
+        for head in range(shares.shape[1])
+        for pattern in range(shares.shape[2])
+        for hold in _holds(series, smooth[:, head, pattern], head + 1, pattern, thresholds)
+    ]
+    copying = [
+        stretch
+        for head in range(1, shares.shape[1] + 1)
+        for stretch in _copying([hold for hold in holds if hold.head == head], patterns, thresholds.dwell * series.length)
+    ]
+    notes = ("heads: no head holds any pattern",) if not holds else ()
+    stages = _stages(series, smooth, holds, copying, patterns, thresholds)
+    return HeadsReading(stages, notes, series.steps, smooth, tuple(patterns), tuple(holds), tuple(copying))
+
+
+def _holds(series: Series, share: np.ndarray, head: int, pattern: int, thresholds: Thresholds) -> list[Hold]:
+    """Stretches in which the share stays up: begun above `hold`, ended below `release`, sustained, and high enough."""
+    dwell = thresholds.dwell * series.length
+    runs: list[list[int]] = []
+    for i, value in enumerate(share):
+        held = bool(runs) and runs[-1][1] == i - 1
+        if value >= (thresholds.release if held else thresholds.hold):
+            if held:
+                runs[-1][1] = i
+            else:
+                runs.append([i, i])
+    merged: list[list[int]] = []
+    for run in runs:
+        if merged and series.steps[run[0]] - series.steps[merged[-1][1]] < dwell:
+            merged[-1][1] = run[1]
+        else:
+            merged.append(run)
+    found = []
+    for first, last in merged:
+        height = float(np.quantile(share[first : last + 1], 0.9))
+        start = _entry(series.steps, share, first, thresholds.hold)
+        end = float(series.steps[last])
+        if (end - start >= dwell or len(share) == 1) and height >= thresholds.copied:
+            found.append(Hold(head, pattern, start, end, height))
+    return found
+
+
+def _entry(steps: np.ndarray, share: np.ndarray, first: int, level: float) -> float:
+    """When the share reaches the level, between two evaluations."""
+    if first == 0:
+        return float(steps[0])
+    rise = share[first] - share[first - 1]
+    return float(steps[first - 1] + (level - share[first - 1]) / rise * (steps[first] - steps[first - 1]))
+
+
+def _copying(holds: list[Hold], patterns: Sequence[Pattern], dwell: float) -> list[Copying]:
+    """What one head copies over time: the pattern held that was taken up last.
+
+    Patterns taken up within one dwell of each other count as taken up together, and the larger share decides.
+    """
+    times = sorted({hold.start for hold in holds} | {hold.end for hold in holds})
+    stretches: list[Copying] = []
+    for start, end in zip(times[:-1], times[1:], strict=True):
+        active = [hold for hold in holds if hold.start <= start and hold.end >= end]
+        if not active:
+            continue
+        latest = max(hold.start for hold in active)
+        chosen = max((hold for hold in active if latest - hold.start < dwell), key=lambda hold: hold.share)
+        label = patterns[chosen.pattern].label
+        if stretches and stretches[-1].label == label and stretches[-1].end == start:
+            stretches[-1] = Copying(chosen.head, label, stretches[-1].start, end)
+        else:
+            stretches.append(Copying(chosen.head, label, start, end))
+    if not times or len(times) > 1:
+        return stretches
+    only = max(holds, key=lambda hold: hold.share)
+    return [Copying(only.head, patterns[only.pattern].label, only.start, only.end)]
+
+
+def _stages(
+    series: Series,
+    shares: np.ndarray,
+    holds: list[Hold],
+    copying: list[Copying],
+    patterns: Sequence[Pattern],
+    thresholds: Thresholds,
+) -> tuple[Stage, ...]:
+    """Stretches with a constant set of held patterns; sets that last less than a dwell belong to the next one."""
+    if not holds:
+        return ()
+    dwell = thresholds.dwell * series.length
+    times = sorted({hold.start for hold in holds} | {hold.end for hold in holds if hold.end < series.steps[-1]})
+    ends = [*times[1:], float(series.steps[-1])]
+    sets = [frozenset(h.pattern for h in holds if h.start <= t and (h.end > t or h.end == e)) for t, e in zip(times, ends, strict=True)]
+    stretches: list[tuple[float, float, frozenset[int]]] = []
+    pending: float | None = None
+    for start, end, held in zip(times, ends, sets, strict=True):
+        begin = start if pending is None else pending
+        if end - begin < dwell and end < series.steps[-1]:
+            pending = begin
+            continue
+        pending = None
+        if stretches and stretches[-1][2] == held:
+            stretches[-1] = (stretches[-1][0], end, held)
+        else:
+            stretches.append((begin, end, held))
+    return tuple(
+        Stage(start, end, "+".join(str(patterns[p].label) for p in sorted(held)) or "none", _purity(series, shares, copying, patterns, start, end))
+        for start, end, held in stretches
+    )
+
+
+def _purity(
+    series: Series, shares: np.ndarray, copying: list[Copying], patterns: Sequence[Pattern], start: float, end: float
+) -> float:
+    """Mean share, over heads and evaluations of the stage, of the pattern each head copies."""
+    column = {pattern.label: p for p, pattern in enumerate(patterns)}
+    inside = (series.steps >= start) & (series.steps <= end)
+    total = np.zeros(shares.shape[:2])
+    for stretch in copying:
+        during = (series.steps >= stretch.start) & (series.steps <= stretch.end)
+        total[during, stretch.head - 1] = shares[during, stretch.head - 1, column[stretch.label]]
+    return float(np.clip(total[inside].mean(), 0, 1)) if inside.any() else 0.0

@@ -1,0 +1,65 @@
+"""How much of a head's attention follows each pattern: the ideal pattern of a group, or a set of lags found in the data.
+
+Overlapping groups share lags, so the mass on a group does not say whose pattern a head copies. Here the attention of a
+head by lag is written as a nonnegative mixture of patterns (§2.2's a^(k),*, normalised) and a background that is flat
+over the lags that matter and does not increase beyond them, which is what unfocused causal attention looks like.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import nnls
+
+Label = int | str
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """A distribution over lags: `label` is the group's number where groups are known, else the lags as text."""
+
+    label: Label
+    lags: tuple[int, ...]
+    weights: tuple[float, ...]
+
+
+def ideal_patterns(groups: Sequence[Sequence[int]], alpha: Sequence[Sequence[float]] | None) -> list[Pattern]:
+    """The ideal pattern of each group: its lags weighted by alpha, summing to one (uniform where alpha is unknown)."""
+    patterns = []
+    for k, lags in enumerate(groups):
+        raw = np.ones(len(lags)) if alpha is None else np.asarray(alpha[k], dtype=float)
+        patterns.append(Pattern(k + 1, tuple(int(lag) for lag in lags), tuple((raw / raw.sum()).tolist())))
+    return patterns
+
+
+def pattern_shares(attention: np.ndarray, lags: Sequence[int], patterns: Sequence[Pattern]) -> np.ndarray:
+    """Mixture weight of each pattern, (..., patterns), for attention by lag (..., lags).
+
+    Weights are nonnegative and add up to at most about one; what is missing is background or attention that follows no
+    pattern.
+    """
+    basis = np.zeros((len(lags), len(patterns)))
+    column = {int(lag): i for i, lag in enumerate(lags)}
+    for j, pattern in enumerate(patterns):
+        for lag, weight in zip(pattern.lags, pattern.weights, strict=True):
+            if lag in column:
+                basis[column[lag], j] = weight
+    design = np.concatenate([basis, _backgrounds(basis)], axis=1)
+    rows = attention.reshape(-1, len(lags))
+    shares = np.array([nnls(design, row)[0][: len(patterns)] for row in rows])
+    return shares.reshape(*attention.shape[:-1], len(patterns))
+
+
+def _backgrounds(basis: np.ndarray) -> np.ndarray:
+    """Even attention to the first L lags for every L beyond the last lag of a pattern.
+
+    Their mixtures are flat over the patterns and fall off beyond, so that a background is only ever credited with what
+    the lags outside all patterns also receive.
+    """
+    used = np.flatnonzero(basis.any(axis=1))
+    last = int(used[-1]) + 1 if len(used) else 0
+    ends = range(last + 1, len(basis) + 1)
+    columns = [np.where(np.arange(len(basis)) < end, 1.0 / end, 0.0) for end in ends]
+    return np.stack(columns, axis=1) if columns else np.zeros((len(basis), 0))
