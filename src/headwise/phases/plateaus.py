@@ -31,23 +31,27 @@ class Plateau:
 
 @dataclass(frozen=True)
 class _Cut:
-    """A possible boundary: its place on the grid and how well it passes each test (1: just)."""
+    """A possible boundary: its place on the grid and how well it passes the tests of size and of shape (1: just)."""
 
     place: float
-    quality: float
+    size: float
+    shape: float
 
 
 def find_plateaus(series: Series, thresholds: Thresholds) -> list[Plateau]:
-    """The plateaus of the curves, in time order; at least one."""
+    """The plateaus of the curves, in time order; at least one.
+
+    Cuts without a drop go first, because the pieces of a split plateau would spoil the shape of the cuts beside them.
+    """
     curves = on_grid(series, thresholds.grid)
-    noise = noise_level(series.values)
+    noise = float(np.linalg.norm(noise_level(series.values)))
     cuts = _proposed_cuts(_logarithm(curves, thresholds.floor), thresholds)
     while cuts:
         judged = [_judge(curves, noise, cuts, i, thresholds) for i in range(len(cuts))]
-        weakest = int(np.argmin([cut.quality for cut in judged]))
-        if judged[weakest].quality >= 1:
+        sizes, shapes = [cut.size for cut in judged], [cut.shape for cut in judged]
+        if min(sizes) >= 1 and min(shapes) >= 1:
             return _plateaus(series, curves, cuts, [cut.place for cut in judged], thresholds)
-        del cuts[weakest]
+        del cuts[int(np.argmin(sizes if min(sizes) < 1 else shapes))]
     return _plateaus(series, curves, [], [], thresholds)
 
 
@@ -63,37 +67,37 @@ def _proposed_cuts(logs: np.ndarray, thresholds: Thresholds) -> list[int]:
     return [int(cut) for cut in detector.predict(pen=thresholds.penalty * len(logs))[:-1]]
 
 
-def _judge(curves: np.ndarray, noise: np.ndarray, cuts: list[int], i: int, thresholds: Thresholds) -> _Cut:
-    """Drop size, plateau length on both sides and shoulder of one cut, each relative to its threshold."""
+def _judge(curves: np.ndarray, noise: float, cuts: list[int], i: int, thresholds: Thresholds) -> _Cut:
+    """Size of the drop, plateau on both sides and shoulder of one cut, each relative to its threshold.
+
+    The first plateau may be short: a run often spends it descending to it.
+    """
     edges = [0, *cuts, len(curves)]
     before, after = (edges[i], edges[i + 1]), (edges[i + 1], edges[i + 2])
     low, high = _level(curves, before), _level(curves, after)
     change = high - low
-    size = float(np.linalg.norm(change))
-    if size == 0:
-        return _Cut(edges[i + 1], 0.0)
-    span = np.ptp(curves, axis=0)
-    floor = thresholds.floor * np.where(span > 0, span, 1) - np.minimum(curves.min(axis=0), 0)
-    fall = float(np.max(np.log((low + floor) / (high + floor))))
-    if fall <= 0:
-        return _Cut(edges[i + 1], 0.0)
-    path = (curves - low) @ change / size**2
-    times = np.arange(len(curves), dtype=float)
+    distance = float(np.linalg.norm(change))
+    fall = _largest_fall(curves, low, high, thresholds.floor)
+    if distance == 0 or fall <= 0:
+        return _Cut(edges[i + 1], distance / (1e3 * float(np.linalg.norm(np.ptp(curves, axis=0)) + 1e-300)), 0.0)
+    size = min(fall / thresholds.drop, distance / (thresholds.noise * noise + 1e-300))
+    path = (curves - low) @ change / distance**2
     inside = slice(before[0], after[1])
-    place = crossing(times[inside], path[inside], 0.5)
+    place = crossing(np.arange(len(curves), dtype=float)[inside], path[inside], 0.5)
     if place is None:
-        return _Cut(edges[i + 1], 0.0)
-    flat_before = _flat(curves, edges, i, thresholds)
-    flat_after = _flat(curves, edges, i + 1, thresholds)
-    tests = [
-        fall / thresholds.drop,
-        size / (thresholds.noise * float(np.linalg.norm(noise)) + 1e-300),
-        len(flat_after) / (thresholds.plateau * len(curves)),
-        _shoulder(path, flat_before, flat_after, place) / thresholds.shoulder,
-    ]
-    if i > 0:
-        tests.append(len(flat_before) / (thresholds.plateau * len(curves)))
-    return _Cut(place, min(tests))
+        return _Cut(edges[i + 1], size, 0.0)
+    flat_before, flat_after = _flat(curves, edges, i, thresholds), _flat(curves, edges, i + 1, thresholds)
+    shoulder = _shoulder(path, flat_before, flat_after, place) - noise / distance
+    lengths = [len(flat_after)] if i == 0 else [len(flat_before), len(flat_after)]
+    shape = min(shoulder / thresholds.shoulder, min(lengths) / (thresholds.plateau * len(curves)))
+    return _Cut(place, size, shape)
+
+
+def _largest_fall(curves: np.ndarray, low: np.ndarray, high: np.ndarray, floor: float) -> float:
+    """The largest fall of any curve between two levels, in logarithm; negative where all rise."""
+    span = np.ptp(curves, axis=0)
+    lift = floor * np.where(span > 0, span, 1) - np.minimum(curves.min(axis=0), 0)
+    return float(np.max(np.log((low + lift) / (high + lift))))
 
 
 def _level(curves: np.ndarray, piece: tuple[int, int]) -> np.ndarray:

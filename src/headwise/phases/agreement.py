@@ -1,0 +1,89 @@
+"""Where the three readings agree and where they do not; nothing is averaged.
+
+Boundaries are matched between readings in order where the readings count the same number of stages, and otherwise to
+the nearest boundary of the reading that has most. An initial plateau, on which nothing has been learned yet, is a
+stage of the loss alone; it is named and left out of the comparison.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+
+from headwise.phases.config import Thresholds
+from headwise.phases.loss import INITIAL
+from headwise.phases.reading import Reading
+
+
+@dataclass(frozen=True)
+class SharedBoundary:
+    """One boundary as each reading places it (None: that reading does not have it); `spread` is a share of the run."""
+
+    steps: dict[str, float | None]
+    spread: float
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """`agrees` when all possible readings count the same stages and place them close together."""
+
+    agrees: bool
+    counts: dict[str, int]
+    boundaries: tuple[SharedBoundary, ...]
+    notes: tuple[str, ...]
+
+
+def compare(readings: Mapping[str, Reading], length: float, thresholds: Thresholds) -> Agreement:
+    """Match the boundaries of all readings that found stages."""
+    notes: list[str] = []
+    places: dict[str, list[float]] = {}
+    counts: dict[str, int] = {}
+    for name, reading in readings.items():
+        if not reading.stages:
+            continue
+        stages = reading.stages
+        if len(stages) > 1 and stages[0].label.startswith(INITIAL):
+            notes.append(f"{name}: the {stages[0].label} ends at {stages[1].start:.4g}, before anything is learned")
+            stages = stages[1:]
+        counts[name] = len(stages)
+        places[name] = [stage.start for stage in stages[1:]]
+    boundaries = tuple(_matched(places, length))
+    if len(places) < 2:
+        notes.append("fewer than two readings are possible: nothing to compare")
+        return Agreement(False, counts, boundaries, tuple(notes))
+    if len(set(counts.values())) > 1:
+        notes.append("stages differ: " + ", ".join(f"{name} {count}" for name, count in counts.items()))
+    for k, boundary in enumerate(boundaries, start=1):
+        given = {name: step for name, step in boundary.steps.items() if step is not None}
+        missing = [name for name, step in boundary.steps.items() if step is None]
+        text = ", ".join(f"{name} {step:.4g}" for name, step in given.items())
+        if missing:
+            notes.append(f"boundary {k}: {text}; not in {', '.join(missing)}")
+        elif boundary.spread > thresholds.agreement:
+            notes.append(f"boundary {k}: {text}; {boundary.spread:.1%} of the run apart")
+    close = all(boundary.spread <= thresholds.agreement and None not in boundary.steps.values() for boundary in boundaries)
+    return Agreement(len(set(counts.values())) == 1 and close, counts, boundaries, tuple(notes))
+
+
+def _matched(places: Mapping[str, list[float]], length: float) -> list[SharedBoundary]:
+    if not places:
+        return []
+    reference = max(places, key=lambda name: len(places[name]))
+    table: dict[str, list[float | None]] = {}
+    for name, own in places.items():
+        row: list[float | None] = [None] * len(places[reference])
+        if own:
+            cost = np.abs(np.subtract.outer(own, places[reference]))
+            mine, theirs = (range(len(own)),) * 2 if len(own) == len(row) else linear_sum_assignment(cost)
+            for i, j in zip(mine, theirs, strict=True):
+                row[j] = own[i]
+        table[name] = row
+    found = []
+    for k in range(len(places[reference])):
+        steps = {name: row[k] for name, row in table.items()}
+        given = [step for step in steps.values() if step is not None]
+        found.append(SharedBoundary(steps, (max(given) - min(given)) / length if length else 0.0))
+    return found
