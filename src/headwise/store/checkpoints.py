@@ -6,6 +6,7 @@ to which every measurement is whole. It holds no times: the same run gives the s
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -50,6 +51,7 @@ class Checkpoints:
 
     def write(self, step: int, *, arrays: Mapping[str, np.ndarray], state: Mapping[str, Any]) -> None:
         """Keep the state after `step` steps; the segments up to this step must have been written before."""
+        step = operator.index(step)
         if step < 0:
             raise ValueError(f"a checkpoint belongs to step 0 or later, not {step}")
         reach = {

@@ -80,10 +80,11 @@ def check_writable(root: Path | str) -> None:
 def _check_lengths(root: Path, standing: Path) -> None:
     if not hasattr(os, "pathconf"):
         return
+    shown = f"{str(root)[:80]}..."
     longest_name = os.pathconf(standing, "PC_NAME_MAX")
     for part in root.relative_to(standing).parts:
         if len(os.fsencode(part)) > longest_name:
-            raise ConfigError(f"cannot write {root}: {part[:20]}... is longer than {longest_name} bytes; shorten --out")
+            raise ConfigError(f"cannot write {shown}: a name in it is longer than {longest_name} bytes; shorten --out")
     longest_path = os.pathconf(standing, "PC_PATH_MAX")
     if len(os.fsencode(root)) + LONGEST_PATH_BELOW_ROOT >= longest_path:
-        raise ConfigError(f"cannot write {root}: paths below it would exceed {longest_path} bytes; shorten --out")
+        raise ConfigError(f"cannot write {shown}: paths below it would exceed {longest_path} bytes; shorten --out")
