@@ -69,7 +69,8 @@ def first_problem(schema: type[Config], error: ValidationError) -> str:
     if not key:
         return message
     if detail["type"] == "value_error":
-        return f"{key}: {message}"
+        # A check over several keys names them itself.
+        return message if message.startswith(key) else f"{key}: {message}"
     return f"{key}: {message} (got {_shown(detail.get('input'))})"
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Self
+from typing import Annotated, Any, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from headwise.core.config import Config
 
@@ -41,7 +41,9 @@ class Schedule(Config):
 class MeasureConfig(Config):
     """What is measured, on how many test sequences, how often. Never changes training."""
 
-    test_samples: Annotated[int, Field(ge=1, description="test sequences, all used at every evaluation")] = 3000
+    test_samples: Annotated[
+        int, Field(ge=1, le=10_000_000, description="test sequences, all used at every evaluation")
+    ] = 3000
     at: Annotated[Schedule, Field(description="evaluations")] = Schedule(every=10)
     snapshots: Annotated[Schedule, Field(description="attention maps")] = Schedule(every=50)
     windows: Annotated[
@@ -50,3 +52,8 @@ class MeasureConfig(Config):
     bayes: Annotated[
         tuple[int, ...], Field(description="compare with the Bayes-optimal predictors that see the first i groups")
     ] = ()
+
+    @field_validator("windows", "bayes", mode="before")
+    @classmethod
+    def _one_is_a_list(cls, value: Any) -> Any:
+        return (value,) if isinstance(value, int) else value

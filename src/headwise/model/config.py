@@ -29,10 +29,10 @@ class ModelConfig(Config):
     merges them into one matrix A_k (`merged`). Without an output matrix each head writes to the stream directly.
     """
 
-    heads: Annotated[int, Field(ge=1)] = 3
-    blocks: Annotated[int, Field(ge=1)] = 1
+    heads: Annotated[int, Field(ge=1, le=1024)] = 3
+    blocks: Annotated[int, Field(ge=1, le=256)] = 1
     embedding: Annotated[Literal["one_hot", "learned"], Field(description="token embedding")] = "one_hot"
-    width: Annotated[int, Field(ge=1, description="size of a learned embedding")] = 255
+    width: Annotated[int, Field(ge=1, le=65_536, description="size of a learned embedding")] = 255
     positions: Annotated[
         Literal["one_hot", "learned", "sinusoidal", "relative"],
         Field(description="relative: a learned score per head and lag, nothing in the stream"),
@@ -46,7 +46,7 @@ class ModelConfig(Config):
     output: Annotated[Switch, Field(description="output matrix after the values")] = "off"
     residual: Switch = "off"
     norm: Annotated[Literal["none", "post", "pre"], Field(description="layer norm and its place")] = "none"
-    mlp: Annotated[int, Field(ge=0, description="hidden units of the ReLU MLP, 0 for none")] = 0
+    mlp: Annotated[int, Field(ge=0, le=1_000_000, description="hidden units of the ReLU MLP, 0 for none")] = 0
     unembedding: Annotated[
         Literal["identity", "learned"], Field(description="identity: the first d coordinates are the logits")
     ] = "identity"

@@ -17,6 +17,11 @@ from headwise.training.config import TrainConfig
 Preset = Literal["published", "text"]
 
 
+LARGEST_DATA = 8 * 2**30
+LARGEST_MODEL = 4 * 2**30
+"""Bytes of tokens and of weights beyond which a config is surely a slip of the keyboard."""
+
+
 class RunConfig(Config):
     """Task, model, training and measurement of one run, with the seed everything is drawn from."""
 
@@ -33,6 +38,19 @@ class RunConfig(Config):
     @model_validator(mode="after")
     def _consistent(self) -> Self:
         length = self.task.w + self.task.T - 1
+        stored = 8 * (self.task.w + self.task.T) * max(self.train.samples, self.train.batch, self.measure.test_samples)
+        if stored > LARGEST_DATA:
+            raise ValueError(
+                f"train.samples = {self.train.samples} and measure.test_samples = {self.measure.test_samples} need "
+                f"{stored / 2**30:.0f} GiB of tokens; lower them (the limit is {LARGEST_DATA / 2**30:.0f} GiB)"
+            )
+        stream = model_stream(self)
+        weights = 4 * self.model.blocks * self.model.heads * stream**2
+        if weights > LARGEST_MODEL:
+            raise ValueError(
+                f"model.heads = {self.model.heads} and a stream of {stream} need {weights / 2**30:.0f} GiB of weights; "
+                f"lower model.heads, model.blocks, model.width, task.d or task.T"
+            )
         for key, context in (("model.context", self.model.context), ("model.window", self.model.window)):
             if context is not None and context > length:
                 raise ValueError(f"{key} = {context} is longer than the {length} input positions; lower it")
@@ -54,6 +72,14 @@ class RunConfig(Config):
         """The seed of one stream."""
         own: int | None = getattr(self.seeds, name)
         return self.seed if own is None else own
+
+
+def model_stream(config: RunConfig) -> int:
+    """Size of the model's stream: learned width, or token and position side by side."""
+    positions = config.model.window or config.task.w + config.task.T - 1
+    if config.model.embedding == "learned":
+        return config.model.width + (positions if config.model.positions == "one_hot" else 0)
+    return config.task.d + (0 if config.model.positions == "relative" else positions)
 
 
 def scientific_content(config: RunConfig) -> dict[str, Any]:

@@ -145,9 +145,21 @@ class Laboratory:
 
 def new_decoder(config: RunConfig) -> Decoder:
     """The model of a run, not yet initialised."""
+    device = usable_device(config.compute.device)
     positions = positions_needed(config.model, order=config.task.w, predicted=config.task.T)
     decoder = Decoder(config.model, dictionary=config.task.d, positions=positions)
-    return decoder.to(dtype=getattr(torch, config.compute.dtype), device=config.compute.device)
+    return decoder.to(dtype=getattr(torch, config.compute.dtype), device=device)
+
+
+def usable_device(name: str) -> torch.device:
+    """A torch device that is really there."""
+    try:
+        device = torch.device(name)
+        torch.empty(1, device=device).item()
+    except (RuntimeError, AssertionError, NotImplementedError) as error:
+        reason = str(error).strip().splitlines()[0]
+        raise ConfigError(f"--device {name} cannot be used here; take cpu or another torch device ({reason})") from None
+    return device
 
 
 def trained_engine(run: RunDirectory) -> tuple[RunConfig, Engine]:

@@ -17,16 +17,20 @@ Lags = tuple[int, ...]
 Weights = tuple[float, ...]
 
 
+LARGEST_TABLES = 4 * 2**30
+"""Bytes of feature matrices and lag tables that a task may take."""
+
+
 class TaskConfig(Config):
     """A Markov chain of order w over d tokens whose next-token logits add up over h groups of lags (Eq. 1).
 
     Group 1 is the most important. Importance is `m**(h-k) * b0` for group k unless `norms` gives it.
     """
 
-    d: Annotated[int, Field(ge=2, description="dictionary size")] = 50
-    w: Annotated[int, Field(ge=1, description="order of the chain: the furthest lag that matters")] = 6
-    T: Annotated[int, Field(ge=1, description="predicted tokens per sequence")] = 20
-    h: Annotated[int, Field(ge=1, description="number of groups")] = 3
+    d: Annotated[int, Field(ge=2, le=20_000, description="dictionary size")] = 50
+    w: Annotated[int, Field(ge=1, le=10_000, description="order of the chain: the furthest lag that matters")] = 6
+    T: Annotated[int, Field(ge=1, le=10_000, description="predicted tokens per sequence")] = 20
+    h: Annotated[int, Field(ge=1, le=10_000, description="number of groups")] = 3
     groups: Annotated[
         Layout | tuple[Lags, ...],
         Field(description="contiguous: equal blocks from the most recent; reversed; singleton; or lists of lags"),
@@ -68,6 +72,12 @@ class TaskConfig(Config):
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
+        tables = 8 * (self.h + self.w) * self.d**2
+        if tables > LARGEST_TABLES:
+            raise ValueError(
+                f"task.d = {self.d} with task.w = {self.w} and task.h = {self.h} needs tables of {tables / 2**30:.0f} GiB; "
+                f"lower one of them (the limit is {LARGEST_TABLES / 2**30:.0f} GiB)"
+            )
         lags = group_lags(self)
         if len(lags) != self.h:
             raise ValueError(f"task.groups lists {len(lags)} groups but task.h = {self.h}; make them agree")

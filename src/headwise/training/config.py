@@ -18,10 +18,12 @@ OPTIMIZERS = (
 class TrainConfig(Config):
     """Optimiser, data and schedule; the defaults are the paper's tables."""
 
-    steps: Annotated[int, Field(ge=0)] = 2000
-    batch: Annotated[int, Field(ge=1, description="sequences per step; fewer when the data are fewer")] = 3000
+    steps: Annotated[int, Field(ge=0, le=1_000_000_000)] = 2000
+    batch: Annotated[
+        int, Field(ge=1, le=10_000_000, description="sequences per step; fewer when the data are fewer")
+    ] = 3000
     data: Annotated[Literal["finite", "fresh"], Field(description="a fixed set, or a new batch each step")] = "finite"
-    samples: Annotated[int, Field(ge=1, description="training sequences (finite data)")] = 9000
+    samples: Annotated[int, Field(ge=1, le=100_000_000, description="training sequences (finite data)")] = 9000
     optimizer: Annotated[str, Field(description="any torch optimiser by its class name")] = "AdamW"
     lr: Annotated[float, Field(gt=0, description="learning rate")] = 0.003
     weight_decay: Annotated[float, Field(ge=0)] = 0.01

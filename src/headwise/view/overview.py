@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from matplotlib.colors import to_rgb
+from matplotlib.lines import Line2D
 
 from headwise.core.trajectory import attribute
 from headwise.view.style import LINES, drawing, group_colour, head_colour, new_figure, save
@@ -86,7 +87,7 @@ def draw_divergences(axes: Axes, trajectory: xr.Dataset) -> None:
             )
     axes.set(xlabel="step", ylabel="nats", title="KL from each predictor to the model")
     axes.set_ylim(bottom=0)
-    axes.legend()
+    legend_beside(axes)
 
 
 def draw_group_attention(axes: Axes, trajectory: xr.Dataset) -> None:
@@ -101,15 +102,19 @@ def draw_group_attention(axes: Axes, trajectory: xr.Dataset) -> None:
             axes.plot(
                 steps, shares.isel(head=head, group=group).values, color=head_colour(head), ls=LINES[group % len(LINES)]
             )
-    from matplotlib.lines import Line2D
-
     marks = [Line2D([], [], color=head_colour(h), label=f"head {h + 1}") for h in range(shares.sizes["head"])]
     marks += [
         Line2D([], [], color="#555555", ls=LINES[g % len(LINES)], label=f"on I({g + 1})")
         for g in range(shares.sizes["group"])
     ]
     axes.set(xlabel="step", ylabel="share of attention", title="What each head looks at", ylim=(-0.02, 1.02))
-    axes.legend(handles=marks, ncols=2, loc="center right")
+    legend_beside(axes, marks)
+
+
+def legend_beside(axes: Axes, handles: list[Line2D] | None = None) -> None:
+    """A legend to the right of a panel, where it can hide nothing."""
+    chosen = {"handles": handles} if handles else {}
+    axes.legend(**chosen, loc="upper left", bbox_to_anchor=(1.0, 1.0), borderaxespad=0.2, handlelength=1.9)
 
 
 def draw_map(axes: Axes, trajectory: xr.Dataset, index: int) -> None:

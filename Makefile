@@ -1,0 +1,34 @@
+# `make demo`: from a fresh clone to a result. `make test`: every check but the slow ones.
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+export OMP_NUM_THREADS := 1
+
+.PHONY: demo test test-all lint install clean
+
+install: $(VENV)/.installed
+
+$(VENV)/.installed: pyproject.toml constraints.txt setup.py $(wildcard src/headwise/model/*.cpp)
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[test]'
+	touch $@
+
+demo: install
+	$(BIN)/headwise train minimal --preset published --steps 1000 --out demo
+	$(BIN)/headwise show "$$(ls -d demo/minimal/*-s0 | head -n 1)" --figure demo/minimal.png
+
+lint: install
+	$(BIN)/ruff check src tests
+	$(BIN)/ruff format --check src tests
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+	$(BIN)/deptry src
+
+test: lint
+	$(BIN)/python -m pytest -n 2 -m "not slow"
+
+test-all: lint
+	$(BIN)/python -m pytest -n 2
+
+clean:
+	rm -rf $(VENV) build src/*.egg-info demo
