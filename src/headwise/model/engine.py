@@ -46,6 +46,15 @@ def chunks(rows: int, size: int) -> Iterator[slice]:
         yield slice(start, min(start + size, rows))
 
 
+COUNTED = 20
+"""Counted positions of a sequence for which the configured chunk is meant, the paper's T."""
+
+
+def sequences_at_a_time(chunk: int, counted: int) -> int:
+    """Sequences in a chunk: as asked for, and more where only a few positions of each count."""
+    return chunk * max(1, COUNTED // counted)
+
+
 class SummedAttention:
     """Adds up attention over chunks in double precision."""
 

@@ -8,10 +8,13 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
+from headwise.core.errors import ConfigError
+from headwise.model import kernel
 from headwise.model.compute import ComputeConfig
 from headwise.model.config import ModelConfig
 from headwise.model.decoder import Decoder
 from headwise.model.engine import Engine
+from headwise.model.kernel_engine import KernelEngine
 from headwise.model.reference import ReferenceEngine
 from headwise.model.tables import additive
 from headwise.model.tabulated import TabulatedEngine
@@ -32,12 +35,29 @@ def choose(model: ModelConfig, compute: ComputeConfig) -> Choice:
         return Choice("reference", f"the fast paths hold one block, model.blocks = {model.blocks}")
     if not additive(model):
         return Choice("reference", f"the fast paths need attention on the input itself, model.norm = {model.norm}")
-    return Choice("torch", "tables in pure torch")
+    if compute.path == "torch":
+        return Choice("torch", "asked for")
+    problem = _outside_kernel(compute)
+    if problem is None:
+        return Choice("kernel", f"built for this processor ({kernel.level()})")
+    if compute.path == "kernel":
+        raise ConfigError(f"compute.path = kernel is not possible: {problem}; pass --compute.path auto")
+    return Choice("torch", problem)
+
+
+def _outside_kernel(compute: ComputeConfig) -> str | None:
+    if not compute.device.startswith("cpu"):
+        return f"the kernel runs on the cpu, compute.device = {compute.device}"
+    if compute.dtype != "float32":
+        return f"the kernel computes in float32, compute.dtype = {compute.dtype}"
+    return kernel.missing()
 
 
 def make_engine(decoder: Decoder, compute: ComputeConfig, *, dropout_seed: int) -> Engine:
     """An engine for a decoder that is already on its device and in its precision."""
     path = choose(decoder.config, compute).path
+    if path == "kernel":
+        return KernelEngine(decoder, dropout_seed=dropout_seed, chunk=compute.chunk, threads=compute.threads)
     if path == "torch":
         return TabulatedEngine(decoder, dropout_seed=dropout_seed, chunk=compute.chunk)
     return ReferenceEngine(decoder, dropout_seed=dropout_seed, chunk=compute.chunk)

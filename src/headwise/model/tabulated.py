@@ -15,7 +15,7 @@ from torch.nn import functional
 
 from headwise.model.decoder import Decoder
 from headwise.model.dropout import DropoutMasks, Site, threshold
-from headwise.model.engine import AttentionSummary, SummedAttention, Visit, chunks
+from headwise.model.engine import AttentionSummary, SummedAttention, Visit, chunks, sequences_at_a_time
 from headwise.model.reference import ReferenceEngine
 from headwise.model.tables import Tables, tabulate
 
@@ -36,7 +36,7 @@ class TabulatedEngine:
         tables = tabulate(self.decoder)
         leaves = Tables(*(table.detach().requires_grad_() for table in tables))
         total = 0.0
-        for part in chunks(inputs.shape[0], self.chunk):
+        for part in chunks(inputs.shape[0], sequences_at_a_time(self.chunk, targets.shape[1])):
             masks = DropoutMasks(seed=self.dropout_seed, step=step, first=part.start)
             logits, _ = self._forward(leaves, inputs[part], targets.shape[1], masks)
             loss = functional.cross_entropy(logits.flatten(0, 1), targets[part].flatten(), reduction="sum")
@@ -50,7 +50,7 @@ class TabulatedEngine:
     def evaluate(self, inputs: Tensor, *, counted: int, visit: Visit) -> AttentionSummary:
         summed = SummedAttention()
         tables = tabulate(self.decoder)
-        for part in chunks(inputs.shape[0], self.chunk):
+        for part in chunks(inputs.shape[0], sequences_at_a_time(self.chunk, counted)):
             logits, a_BHQS = self._forward(tables, inputs[part], counted, None)
             visit(part, logits)
             summed.add([a_BHQS], counted)

@@ -1,0 +1,138 @@
+"""The kernel computes the reference decoder's function in float32, to float32's own accuracy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+import torch
+from path_grid import GRID, MINIMAL, TEXT, gradient, random_batch, random_decoder
+
+from headwise.model import kernel
+from headwise.model.compute import ComputeConfig
+from headwise.model.config import DropoutConfig, ModelConfig
+from headwise.model.decoder import Decoder
+from headwise.model.dropout import Site, keep_bits, stream_keys, threshold
+from headwise.model.kernel_engine import KernelEngine
+from headwise.model.reference import ReferenceEngine
+
+pytestmark = pytest.mark.skipif(kernel.missing() is not None, reason=str(kernel.missing()))
+
+
+@pytest.fixture(params=kernel.LEVELS)
+def level(request: pytest.FixtureRequest) -> Iterator[str]:
+    """Each instruction set this processor has."""
+    path = kernel.library_path()
+    assert path is not None
+    library = kernel.load(path)
+    wanted = kernel.LEVELS.index(request.param)
+    library.headwise_limit(wanted)
+    if library.headwise_level() != wanted:
+        pytest.skip(f"no {request.param} here")
+    yield request.param
+    library.headwise_limit(len(kernel.LEVELS))
+
+
+def compare(decoder: Decoder, inputs: torch.Tensor, targets: torch.Tensor, *, chunk: int = 3) -> None:
+    """Loss and gradients in float32 against float64: within 1e-5, and within 3 times plain float32's own error."""
+    exact = ReferenceEngine(decoder, dropout_seed=3, chunk=50).loss_and_gradients(inputs, targets, step=2)
+    expected = gradient(decoder)
+    decoder.float()
+    plain = ReferenceEngine(decoder, dropout_seed=3, chunk=inputs.shape[0])
+    plain.loss_and_gradients(inputs, targets, step=2)
+    scale = torch.linalg.norm(expected)
+    allowed = torch.linalg.norm(gradient(decoder) - expected) / scale
+    engine = KernelEngine(decoder, dropout_seed=3, chunk=chunk)
+    loss = engine.loss_and_gradients(inputs, targets, step=2)
+    error = torch.linalg.norm(gradient(decoder) - expected) / scale
+    assert abs(loss - exact) < 2e-6 * abs(exact)
+    assert error < 1e-5
+    assert error < max(3 * allowed, 3e-7)
+
+
+@pytest.mark.parametrize("config", GRID.values(), ids=GRID)
+def test_gradients_equal_the_reference(config: ModelConfig, level: str) -> None:
+    decoder = random_decoder(config).float().double()
+    compare(decoder, *random_batch(decoder, 47))
+
+
+@pytest.mark.parametrize("config", GRID.values(), ids=GRID)
+def test_evaluation_equals_the_reference(config: ModelConfig) -> None:
+    decoder = random_decoder(config).float().double()
+    inputs, targets = random_batch(decoder, 47)
+    counted = targets.shape[1]
+    with torch.no_grad():
+        expected, attention = decoder(inputs, counted)
+    logits = torch.zeros_like(expected)
+
+    def visit(rows: slice, chunk: torch.Tensor) -> None:
+        logits[rows] = chunk.double()
+
+    summary = KernelEngine(decoder.float(), dropout_seed=3, chunk=3).evaluate(inputs, counted=counted, visit=visit)
+    torch.testing.assert_close(logits, expected, rtol=1e-5, atol=1e-5)
+    torch.testing.assert_close(summary.map[0], attention[0].mean(0), rtol=1e-5, atol=1e-6)
+    entropy = torch.special.entr(attention[0]).sum(-1).mean((0, 2))
+    torch.testing.assert_close(summary.entropy[0], entropy, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("dictionary", [2, 17, 500])
+@pytest.mark.parametrize("rows", [1, 7])
+def test_odd_sizes(dictionary: int, rows: int) -> None:
+    for config in (MINIMAL, TEXT):
+        decoder = random_decoder(config, dictionary=dictionary, positions=6).float().double()
+        compare(decoder, *random_batch(decoder, rows, counted=6))
+
+
+@pytest.mark.parametrize("positions", [1, 31, 40])
+def test_many_and_few_positions(positions: int) -> None:
+    for config in (MINIMAL, TEXT, TEXT.model_copy(update={"context": 1})):
+        decoder = random_decoder(config, positions=positions).float().double()
+        compare(decoder, *random_batch(decoder, 5, counted=min(positions, 27)))
+
+
+@pytest.mark.parametrize("elements", [1, 3, 31, 32, 33, 1000, 5100])
+def test_dropout_masks_are_the_same_bits(elements: int, level: str) -> None:
+    for site in Site:
+        keys = stream_keys(seed=9, step=4, block=0, site=site, sequences=np.arange(3))
+        expected = keep_bits(keys, elements, 0.1)
+        got = [kernel.keep_bits(int(key), elements, threshold(0.1)) for key in keys]
+        np.testing.assert_array_equal(np.stack(got), expected)
+
+
+def test_threads_do_not_change_a_bit() -> None:
+    config = TEXT.model_copy(update={"dropout": DropoutConfig(attention=0.1, mlp=0.1, mlp_branch=0.1)})
+    decoder = random_decoder(config).float()
+    inputs, targets = random_batch(decoder, 300)
+    results = []
+    for threads in (1, 2, 3):
+        engine = KernelEngine(decoder, dropout_seed=3, chunk=3, threads=threads)
+        results.append((engine.loss_and_gradients(inputs, targets, step=5), gradient(decoder)))
+    for loss, grad in results[1:]:
+        assert loss == results[0][0]
+        assert torch.equal(grad, results[0][1])
+
+
+def test_a_diverged_loss_is_seen(level: str) -> None:
+    for config in (MINIMAL, TEXT):
+        decoder = random_decoder(config).float()
+        inputs, targets = random_batch(decoder, 5)
+        for parameter in decoder.parameters():
+            with torch.no_grad():
+                kept = parameter.flatten()[0].clone()
+                parameter.flatten()[0] = float("nan")
+            loss = KernelEngine(decoder, dropout_seed=3, chunk=3).loss_and_gradients(inputs, targets, step=0)
+            if parameter.dim() == 1 or torch.isnan(decoder(inputs, targets.shape[1])[0]).any():
+                assert np.isnan(loss)
+            with torch.no_grad():
+                parameter.flatten()[0] = kept
+
+
+def test_the_path_is_chosen_and_explained() -> None:
+    from headwise.model.paths import choose
+
+    choice = choose(MINIMAL, ComputeConfig())
+    assert choice.path == "kernel"
+    assert kernel.level() in choice.why
+    assert choose(MINIMAL, ComputeConfig(dtype="float64")).path == "torch"
+    assert choose(MINIMAL, ComputeConfig(path="torch")).path == "torch"
