@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import re
 import subprocess
 import sys
@@ -54,6 +55,12 @@ def write_interval(run: RunDirectory, until: int, *, length: int = 10) -> None:
     run.write_metrics(until, steps=steps, variables=metrics_at(steps))
     run.write_snapshots(until, steps=[until], variables={"attention_map": np.full((1, 1, 2, 2, 5), float(until))})
     run.write_checkpoint(until, arrays={"weights": np.full(3, until)}, state={"best": 0.1 * until})
+
+
+@pytest.fixture(autouse=True)
+def _no_waiting_for_the_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is durable and when is tested with the files; here it would only cost time."""
+    monkeypatch.setattr(os, "fsync", lambda _: None)
 
 
 @pytest.fixture
