@@ -50,22 +50,21 @@ class Attention(nn.Module):
 
     def scores(self, x_BSD: Tensor, queries: int) -> Tensor:
         """Attention logits of the last `queries` positions before masking, (B, H, Q, S)."""
-        x_BQD = x_BSD[:, -queries:]
-        if self.config.score == "merged":
-            left_BHQD = torch.einsum("bqe,hde->bhqd", x_BQD, self.score_HDD)
-            s_BHQS = torch.einsum("bhqd,bsd->bhqs", left_BHQD, x_BSD)
-        else:
-            q_BHQE = torch.einsum("bqd,hed->bhqe", x_BQD, self.query_HED)
-            k_BHSE = torch.einsum("bsd,hed->bhse", x_BSD, self.key_HED)
-            if self.config.attention_bias == "on":
-                q_BHQE = q_BHQE + self.query_bias_HE[:, None]
-                k_BHSE = k_BHSE + self.key_bias_HE[:, None]
-            s_BHQS = q_BHQE @ k_BHSE.transpose(-1, -2)
-        s_BHQS = s_BHQS * self.inverse_scale
+        s_BHQS = torch.stack([self._scores_of(h, x_BSD, x_BSD[:, -queries:]) for h in range(self.config.heads)], dim=1)
         if self.config.positions == "relative":
             lag_QS = self.lag_SS[-queries:].clamp(min=1) - 1
             s_BHQS = s_BHQS + self.lag_HS[:, lag_QS]
         return s_BHQS
+
+    def _scores_of(self, head: int, x_BSD: Tensor, x_BQD: Tensor) -> Tensor:
+        if self.config.score == "merged":
+            return (x_BQD @ one_head(self.score_HDD, head).T) @ x_BSD.transpose(1, 2) * self.inverse_scale
+        q_BQE = x_BQD @ one_head(self.query_HED, head).T
+        k_BSE = x_BSD @ one_head(self.key_HED, head).T
+        if self.config.attention_bias == "on":
+            q_BQE = q_BQE + self.query_bias_HE[head]
+            k_BSE = k_BSE + self.key_bias_HE[head]
+        return q_BQE @ k_BSE.transpose(1, 2) * self.inverse_scale
 
     def pattern(self, x_BSD: Tensor, queries: int) -> Tensor:
         """Attention weights, (B, H, Q, S): causal, and within the band when the context is restricted."""
@@ -81,16 +80,26 @@ class Attention(nn.Module):
         used_BHQS = a_BHQS
         if masks is not None:
             used_BHQS = masks.apply(a_BHQS, self.config.dropout.attention, block=self.block, site=Site.ATTENTION)
-        v_BHSE = torch.einsum("bsd,hed->bhse", x_BSD, self.value_HED)
-        if self.config.attention_bias == "on":
-            v_BHSE = v_BHSE + self.value_bias_HE[:, None]
-        z_BHQE = used_BHQS @ v_BHSE
-        if self.config.output == "off":
-            return z_BHQE.sum(1), a_BHQS
-        y_BQO = torch.einsum("bhqe,ohe->bqo", z_BHQE, self.output_OHE)
-        if self.config.attention_bias == "on":
+        y_BQO = torch.stack([self._written_by(h, x_BSD, used_BHQS[:, h]) for h in range(self.config.heads)]).sum(0)
+        if self.config.attention_bias == "on" and self.config.output == "on":
             y_BQO = y_BQO + self.output_bias_O
         return y_BQO, a_BHQS
+
+    def _written_by(self, head: int, x_BSD: Tensor, used_BQS: Tensor) -> Tensor:
+        v_BSE = x_BSD @ one_head(self.value_HED, head).T
+        if self.config.attention_bias == "on":
+            v_BSE = v_BSE + self.value_bias_HE[head]
+        z_BQE = used_BQS.contiguous() @ v_BSE
+        return z_BQE @ self.output_OHE[:, head].T if self.config.output == "on" else z_BQE
+
+
+def one_head(stacked: Tensor, head: int) -> Tensor:
+    """A copy of one head's matrix.
+
+    Matrix products round differently at the edges of a large product and at other alignments of their operands. Heads
+    that start equal must stay equal, so they are computed one at a time, each from tensors of its own.
+    """
+    return stacked[head].clone()
 
 
 class Block(nn.Module):

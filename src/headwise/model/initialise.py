@@ -90,7 +90,8 @@ def _initialise_linear(layer: nn.Linear, rng: torch.Generator, *, torch_default:
 
 
 def _uniform(like: Tensor, bound: float, rng: torch.Generator) -> Tensor:
-    return (torch.rand(like.shape, generator=rng, dtype=torch.float32) * 2 - 1) * bound
+    # In this form a bound of zero gives +0 everywhere, not zeros of either sign.
+    return torch.rand(like.shape, generator=rng, dtype=torch.float32) * (2 * bound) - bound
 
 
 def _normal(like: Tensor, rng: torch.Generator) -> Tensor:
