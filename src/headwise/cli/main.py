@@ -6,6 +6,7 @@ in milliseconds and every mistake can be answered in one line.
 
 from __future__ import annotations
 
+import importlib
 import importlib.metadata
 import os
 import sys
@@ -13,13 +14,20 @@ import sys
 # One thread a run: set before any library starts its own, which then spin against each other on a busy machine.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-from headwise.cli import catalogue, show, train
 from headwise.cli.command import COMMANDS, Parser, say
 from headwise.cli.overrides import take_config_options
 from headwise.core.errors import HeadwiseError
 
-for _module in (train, show, catalogue):
-    COMMANDS[_module.COMMAND.name] = _module.COMMAND
+MODULES = (
+    "train",
+    "show",
+    "catalogue",
+)
+"""One module of `headwise.cli` per command, in the order of `headwise --help`."""
+
+for _name in MODULES:
+    _command = importlib.import_module(f"headwise.cli.{_name}").COMMAND
+    COMMANDS[_command.name] = _command
 
 
 def build_parser() -> Parser:
