@@ -1,1 +1,40 @@
-"""headwise: watch attention heads learn."""
+"""headwise: watch attention heads learn.
+
+The public surface is small; each name is imported when it is first used, so that reading a stored run never waits
+for torch.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from headwise.api import load, train
+    from headwise.model.config import ModelConfig
+    from headwise.study.config import RunConfig
+    from headwise.study.experiments import experiment
+    from headwise.task.config import TaskConfig
+    from headwise.training.config import TrainConfig
+
+_HOME = {
+    "load": "headwise.api",
+    "train": "headwise.api",
+    "experiment": "headwise.study.experiments",
+    "RunConfig": "headwise.study.config",
+    "TaskConfig": "headwise.task.config",
+    "ModelConfig": "headwise.model.config",
+    "TrainConfig": "headwise.training.config",
+}
+
+__all__ = ["ModelConfig", "RunConfig", "TaskConfig", "TrainConfig", "experiment", "load", "train"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"headwise has no {name!r}; it has {', '.join(__all__)}")
+    return getattr(import_module(_HOME[name]), name)
+
+
+def __dir__() -> list[str]:
+    return list(__all__)

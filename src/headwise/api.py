@@ -1,0 +1,36 @@
+"""The verbs of the Python surface: the same jobs as the command line, returning objects."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from headwise.study.config import RunConfig
+
+
+def load(run: Path | str) -> xr.Dataset:
+    """The trajectory of a stored run, finished or not; needs no torch.
+
+    >>> trajectory = load("runs/minimal/0ea5daec-s0")  # doctest: +SKIP
+    >>> float(trajectory.excess_loss[-1])  # doctest: +SKIP
+    0.083
+    """
+    from headwise.store import load_trajectory
+
+    return load_trajectory(run)
+
+
+def train(config: RunConfig, out: Path | str = "runs") -> xr.Dataset:
+    """Train, resume or simply read a run, whichever it needs, and return its trajectory.
+
+    >>> from headwise import experiment
+    >>> config = experiment("minimal", "published")
+    >>> config = config.model_copy(update={"train": config.train.model_copy(update={"steps": 1000})})
+    >>> trajectory = train(config, out="runs")  # doctest: +SKIP
+    """
+    from headwise.study.runner import execute
+
+    return load(execute(config, out).path)
