@@ -19,7 +19,7 @@ import numpy as np
 from headwise.phases.config import Thresholds
 from headwise.phases.patterns import Label, Pattern
 from headwise.phases.reading import Reading, Stage
-from headwise.phases.series import Series, without_spikes
+from headwise.phases.series import SPIKE_WINDOW, Series, without_spikes
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class HeadsReading(Reading):
 def read_heads(steps: np.ndarray, shares: np.ndarray, patterns: Sequence[Pattern], thresholds: Thresholds) -> HeadsReading:
     """Stages from pattern shares (step, head, pattern), all finite."""
     series = Series(np.asarray(steps, dtype=float), shares)
-    smooth = without_spikes(shares)
+    smooth = without_spikes(shares, _window(series, thresholds))
     holds = [
         hold
         for head in range(shares.shape[1])
@@ -74,6 +74,14 @@ def read_heads(steps: np.ndarray, shares: np.ndarray, patterns: Sequence[Pattern
     return HeadsReading(stages, notes, series.steps, smooth, tuple(patterns), tuple(holds), tuple(copying))
 
 
+def _window(series: Series, thresholds: Thresholds) -> int:
+    """Evaluations in one dwell where they are sparsest, odd and at least three; half of it is smoothed away."""
+    if len(series.steps) < 2 or series.length == 0:
+        return SPIKE_WINDOW
+    widest = float(np.max(np.diff(series.steps)))
+    return max(SPIKE_WINDOW, 2 * int(thresholds.dwell * series.length / widest / 2) + 1)
+
+
 def _holds(series: Series, share: np.ndarray, head: int, pattern: int, thresholds: Thresholds) -> list[Hold]:
     """Stretches in which the share stays up: begun above `hold`, ended below `release`, sustained, and high enough."""
     dwell = thresholds.dwell * series.length
@@ -87,17 +95,18 @@ def _holds(series: Series, share: np.ndarray, head: int, pattern: int, threshold
                 runs.append([i, i])
     merged: list[list[int]] = []
     for run in runs:
-        if merged and series.steps[run[0]] - series.steps[merged[-1][1]] < dwell:
+        if merged and series.steps[run[0]] - series.steps[merged[-1][1]] < dwell / 2:
             merged[-1][1] = run[1]
         else:
             merged.append(run)
+    spacing = np.gradient(series.steps) if len(share) > 1 else np.ones(1)
     found = []
     for first, last in merged:
-        height = float(np.quantile(share[first : last + 1], 0.9))
-        start = _entry(series.steps, share, first, thresholds.hold)
-        end = float(series.steps[last])
-        if (end - start >= dwell or len(share) == 1) and height >= thresholds.copied:
-            found.append(Hold(head, pattern, start, end, height))
+        height = share[first : last + 1]
+        high = height >= thresholds.copied
+        if high.any() and float(spacing[first : last + 1][high].sum()) >= dwell:
+            start = _entry(series.steps, share, first, thresholds.hold)
+            found.append(Hold(head, pattern, start, float(series.steps[last]), float(np.median(height[high]))))
     return found
 
 

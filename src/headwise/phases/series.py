@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.ndimage import median_filter
+from scipy.ndimage import median_filter, uniform_filter1d
 
 SPIKE_WINDOW = 3
 
@@ -52,27 +52,18 @@ def without_spikes(values: np.ndarray, width: int = SPIKE_WINDOW) -> np.ndarray:
 
 
 def on_grid(series: Series, points: int) -> np.ndarray:
-    """The despiked curves on `points` even times: means of the evaluations near each time, else interpolation.
+    """The despiked curves at `points` even times, (points, curves).
 
-    Averaging where evaluations are dense and interpolating where they are sparse keeps the noise of the result about
-    the same when every second evaluation is dropped.
+    Where evaluations are denser than the grid each point averages those around it; elsewhere they are interpolated.
     """
     smooth = without_spikes(series.values)
     share = (series.steps - series.start) / series.length
-    edges = np.linspace(0, 1, points)
-    fine = np.linspace(0, 1, (points - 1) * _oversampling(share, points) + 1)
+    factor = int(np.clip(np.ceil(len(share) / points), 1, 64))
+    fine = np.linspace(0, 1, (points - 1) * factor + 1)
     curves = np.stack([np.interp(fine, share, column) for column in smooth.T], axis=1)
-    factor = (len(fine) - 1) // (points - 1)
-    if factor == 1:
-        return curves
-    kernel = np.ones(factor) / factor
-    padded = np.pad(curves, ((factor, factor), (0, 0)), mode="edge")
-    means = np.stack([np.convolve(column, kernel, mode="same") for column in padded.T], axis=1)
-    return np.asarray(means[factor:-factor][:: factor][: len(edges)])
-
-
-def _oversampling(share: np.ndarray, points: int) -> int:
-    return int(np.clip(np.ceil(len(share) / points), 1, 64))
+    if factor > 1:
+        curves = uniform_filter1d(curves, size=factor, axis=0, mode="nearest")[::factor]
+    return np.asarray(curves)
 
 
 def noise_level(values: np.ndarray) -> np.ndarray:
@@ -83,17 +74,19 @@ def noise_level(values: np.ndarray) -> np.ndarray:
     return np.asarray(np.median(np.abs(second), axis=0) / (0.6745 * np.sqrt(6)))
 
 
-def crossing(times: np.ndarray, curve: np.ndarray, level: float) -> float | None:
-    """The middle of the first and the last upward passage of `level`, interpolated; None if it is never passed.
+def halfway(path: np.ndarray) -> float | None:
+    """Where a path from about 0 to about 1 passes one half, as an interpolated index; None if it never does.
 
-    A noisy passage crosses several times; their middle is unbiased, the first one is early.
+    Only the first passage from a quarter to three quarters counts, and a noisy one crosses several times: the middle of
+    the first and the last crossing is unbiased where the first alone is early.
     """
-    above = curve >= level
-    ups = np.flatnonzero(~above[:-1] & above[1:])
+    arrived = np.flatnonzero(path >= 0.75)
+    last = int(arrived[0]) if len(arrived) else len(path) - 1
+    left = np.flatnonzero(path[: last + 1] <= 0.25)
+    first = int(left[-1]) if len(left) else 0
+    piece = path[first : last + 1]
+    ups = np.flatnonzero((piece[:-1] < 0.5) & (piece[1:] >= 0.5))
     if not len(ups):
         return None
-    passages = []
-    for i in (ups[0], ups[-1]):
-        rise = curve[i + 1] - curve[i]
-        passages.append(times[i] + (level - curve[i]) / rise * (times[i + 1] - times[i]))
-    return float(np.mean(passages))
+    crossings = [first + i + (0.5 - piece[i]) / (piece[i + 1] - piece[i]) for i in (ups[0], ups[-1])]
+    return float(np.mean(crossings))

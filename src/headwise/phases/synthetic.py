@@ -27,21 +27,24 @@ Kind = Literal["staged", "stage-free"]
 class Ranges(Config):
     """What the suite covers; times and widths are shares of the run."""
 
-    evaluations: Annotated[Interval, Field(description="evaluations in a run")] = (60, 400)
+    evaluations: Annotated[Interval, Field(description="evaluations in a run")] = (50, 400)
     heads: Annotated[tuple[int, int], Field(description="attention heads")] = (2, 6)
     groups: Annotated[tuple[int, int], Field(description="groups of lags")] = (2, 6)
-    plateau: Annotated[Interval, Field(description="shortest distance between boundaries; the rest is random")] = (0.14, 0.2)
+    plateau: Annotated[Interval, Field(description="shortest distance between boundaries; the rest is random")] = (0.12, 0.2)
     width: Annotated[Interval, Field(description="10-90 % width of a drop")] = (0.01, 0.1)
-    fall: Annotated[Interval, Field(description="loss after a drop / loss before it")] = (0.25, 0.65)
+    fall: Annotated[Interval, Field(description="loss after a drop / loss before it")] = (0.2, 0.75)
     noise: Annotated[Interval, Field(description="standard deviation / smallest drop")] = (0.0, 0.05)
-    tail: Annotated[Interval, Field(description="height of the t^(-1/2) tail after a drop / that drop")] = (0.0, 0.15)
+    tail: Annotated[Interval, Field(description="height of the t^(-1/2) tail after a drop / that drop")] = (0.0, 0.25)
     descent: Annotated[Interval, Field(description="time constant of the initial descent, when there is one")] = (0.003, 0.02)
-    overfit: Annotated[Interval, Field(description="rise at the end of the run / last drop")] = (0.0, 0.3)
+    overfit: Annotated[Interval, Field(description="rise at the end of the run / last drop")] = (0.0, 0.5)
     spikes: Annotated[tuple[int, int], Field(description="single evaluations far off")] = (0, 4)
     offset: Annotated[Interval, Field(description="bottom of an intermediate KL curve / what is still to be learned")] = (0.0, 0.5)
     focus: Annotated[Interval, Field(description="share of attention on the first pattern")] = (0.6, 0.95)
-    new_share: Annotated[Interval, Field(description="final share of the pattern a head leaves for")] = (0.5, 0.95)
-    residue: Annotated[Interval, Field(description="share of patterns that a head does not copy")] = (0.0, 0.1)
+    new_share: Annotated[Interval, Field(description="final share of the pattern a head leaves for")] = (0.45, 0.95)
+    residue: Annotated[Interval, Field(description="share of patterns that a head does not copy")] = (0.0, 0.12)
+    blur: Annotated[Interval, Field(description="relative noise of attention by lag")] = (0.0, 0.2)
+    glances: Annotated[tuple[int, int], Field(description="short visits of a head to another pattern")] = (0, 3)
+    glance: Annotated[Interval, Field(description="length of a glance")] = (0.0, 0.025)
     ties: Annotated[float, Field(description="chance that two heads leave at once")] = 0.15
     missing: Annotated[float, Field(description="chance that the run ends before all patterns are learned")] = 0.3
     overlap: Annotated[float, Field(description="chance that neighbouring groups share lags")] = 0.25
@@ -263,8 +266,9 @@ def _attention(
     queries = np.arange(width - 4, width + 1)
     background = np.mean([np.where(np.arange(width) < q, 1 / q, 0) for q in queries], axis=0)
     attention = shares @ patterns + (1 - shares.sum(axis=-1, keepdims=True)) * background
-    blurred = attention * np.exp(rng.normal(size=attention.shape) * rng.uniform(0, 0.1))
-    for place in rng.choice(np.arange(4, len(time) - 4, 5), size=int(rng.integers(ranges.spikes[1] + 1)), replace=False):
-        head = int(rng.integers(heads))
-        blurred[place, head] = patterns[int(rng.integers(groups))]
+    blurred = attention * np.exp(rng.normal(size=attention.shape) * rng.uniform(*ranges.blur))
+    for _ in range(int(rng.integers(ranges.glances[0], ranges.glances[1] + 1))):
+        head, begin = int(rng.integers(heads)), rng.uniform(0.02, 0.95)
+        during = (time >= begin) & (time <= begin + rng.uniform(*ranges.glance))
+        blurred[during, head] = 0.5 * blurred[during, head] + 0.5 * patterns[int(rng.integers(groups))]
     return np.asarray(blurred / blurred.sum(axis=-1, keepdims=True))

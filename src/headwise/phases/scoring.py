@@ -1,0 +1,113 @@
+"""How well the readings find what synthetic cases are known to contain."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+
+from headwise.core.errors import ConfigError
+from headwise.phases.config import Thresholds
+from headwise.phases.function import read_function
+from headwise.phases.heads import read_heads
+from headwise.phases.loss import read_loss
+from headwise.phases.reading import Reading
+from headwise.phases.sources import HeadSource, head_source
+from headwise.phases.synthetic import Case
+
+Name = Literal["function", "loss", "heads"]
+READINGS: tuple[Name, ...] = get_args(Name)
+TOLERANCE = 0.05
+"""A boundary is found when it is within this share of the run."""
+
+
+@dataclass(frozen=True)
+class Exam:
+    """A case with what does not depend on thresholds computed once, and only every `every`-th evaluation kept."""
+
+    case: Case
+    heads: HeadSource
+    every: int
+
+    @property
+    def kept(self) -> slice:
+        return slice(None, None, self.every)
+
+
+@dataclass(frozen=True)
+class Score:
+    """Shares of right counts and of found boundaries; errors are in shares of the run."""
+
+    staged: int
+    stage_free: int
+    right_count: float
+    false_stages: float
+    recall: float
+    precision: float
+    median_error: float
+    large_error: float
+
+
+def prepare(cases: Sequence[Case], every: int = 1) -> list[Exam]:
+    """Compute the pattern shares of each case once."""
+    exams = []
+    for case in cases:
+        source = head_source(case.trajectory, "given")
+        if isinstance(source, str):
+            raise ConfigError(source)
+        exams.append(Exam(case, source, every))
+    return exams
+
+
+def read(exam: Exam, name: Name, thresholds: Thresholds) -> Reading:
+    """One reading of one case."""
+    trajectory = exam.case.trajectory
+    steps = trajectory["step"].values[exam.kept]
+    if name == "loss":
+        return read_loss(steps, trajectory["excess_loss"].values[exam.kept], thresholds)
+    if name == "function":
+        predictors = [str(p) for p in trajectory["predictor"].values]
+        return read_function(steps, trajectory["kl"].values[exam.kept], predictors, thresholds)
+    return read_heads(steps, exam.heads.shares[exam.kept, 0], exam.heads.patterns, thresholds)
+
+
+def score(exams: Sequence[Exam], name: Name, thresholds: Thresholds) -> Score:
+    """One reading over all cases."""
+    right: list[bool] = []
+    false: list[bool] = []
+    errors: list[float] = []
+    spurious: list[bool] = []
+    for exam in exams:
+        reading = read(exam, name, thresholds)
+        truth = np.array(exam.case.boundaries)
+        found = np.array(reading.boundaries)
+        length = float(exam.case.trajectory["step"][-1])
+        if exam.case.kind == "stage-free":
+            false.append(len(reading.stages) != 1)
+            continue
+        right.append(len(reading.stages) == len(truth) + 1)
+        apart = np.abs(np.subtract.outer(truth, found)) / length
+        errors += [float(row.min()) if len(row) else 1.0 for row in apart]
+        spurious += [float(column.min()) > TOLERANCE for column in apart.T]
+    near = np.array(errors) <= TOLERANCE
+    hits = np.array(errors)[near]
+    return Score(
+        staged=len(right),
+        stage_free=len(false),
+        right_count=float(np.mean(right)),
+        false_stages=float(np.mean(false)),
+        recall=float(np.mean(near)),
+        precision=1 - float(np.mean(spurious)) if spurious else 1.0,
+        median_error=float(np.median(hits)) if len(hits) else float("nan"),
+        large_error=float(np.quantile(hits, 0.95)) if len(hits) else float("nan"),
+    )
+
+
+def moved_at_most_one_interval(exam: Exam, name: Name, thresholds: Thresholds) -> bool:
+    """Whether dropping every second evaluation keeps the stages and moves no boundary by more than a new interval."""
+    thinned = Exam(exam.case, exam.heads, 2 * exam.every)
+    whole, half = (np.array(read(e, name, thresholds).boundaries) for e in (exam, thinned))
+    steps = exam.case.trajectory["step"].values[thinned.kept]
+    return len(whole) == len(half) and bool(np.all(np.abs(whole - half) <= np.diff(steps).max() * (1 + 1e-9)))
