@@ -96,6 +96,7 @@ def run(arguments: argparse.Namespace, extra: list[str]) -> int:
             config,
             arguments.out,
             report=report,
+            notify=say,
             stop_asked=stop.asked,
             on_damage="recover" if arguments.recover else "refuse",
         )

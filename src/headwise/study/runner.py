@@ -22,7 +22,7 @@ from headwise.measure.evaluation import Evaluator
 from headwise.model.decoder import Decoder
 from headwise.model.engine import Engine
 from headwise.model.initialise import initialise
-from headwise.model.paths import make_engine
+from headwise.model.paths import choose, make_engine
 from headwise.model.views import as_sequences, first_target, positions_needed, view
 from headwise.store import OnDamage, RunDirectory, check_writable, describe_run, now, run_path
 from headwise.study.config import RunConfig, config_hash, window_config
@@ -47,6 +47,7 @@ class Progress:
 
 
 Report = Callable[[Progress], None]
+Notify = Callable[[str], None]
 StopAsked = Callable[[], bool]
 
 
@@ -60,31 +61,35 @@ def execute(
     out: Path | str,
     *,
     report: Report = lambda progress: None,
+    notify: Notify = lambda line: None,
     stop_asked: StopAsked = lambda: False,
     on_damage: OnDamage = "refuse",
     argv: list[str] | None = None,
 ) -> RunDirectory:
     """Bring a run to its end, from wherever it stands, and return its directory.
 
-    Raises `Interrupted` between two steps once `stop_asked` answers yes; the state is saved before.
+    `report` hears of every measurement, `notify` gets what a person should know once. Raises `Interrupted` between two steps once `stop_asked` answers yes; the state is saved before.
     """
     run = RunDirectory(run_directory(config, out))
     if run.read_manifest() is not None and on_damage == "refuse":
         return run
     check_writable(out)
-    windows = {
-        c: execute(window_config(config, c), out, report=report, stop_asked=stop_asked, on_damage=on_damage, argv=argv)
-        for c in config.measure.windows
-    }
+    windows: dict[int, RunDirectory] = {}
+    for window in config.measure.windows:
+        restricted = window_config(config, window)
+        windows[window] = execute(
+            restricted, out, report=report, notify=notify, stop_asked=stop_asked, on_damage=on_damage, argv=argv
+        )
     config = _with_stored_compute(config, run)
+    choice = choose(config.model, config.compute)
+    if choice.path == "reference" and config.compute.path != "reference":
+        notify(f"{config.experiment}: computed on the reference path, slower: {choice.why}")
     torch.set_num_threads(config.compute.threads)
     lab = Laboratory(config, windows)
     with run.writing():
         if run.read_manifest() is not None and on_damage == "refuse":
             return run
-        _train(
-            lab, run, report=report, stop_asked=stop_asked, on_damage=on_damage, argv=sys.argv if argv is None else argv
-        )
+        _train(lab, run, report=report, stop_asked=stop_asked, on_damage=on_damage, argv=argv or sys.argv)
     return run
 
 
