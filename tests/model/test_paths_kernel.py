@@ -23,9 +23,7 @@ pytestmark = pytest.mark.skipif(kernel.missing() is not None, reason=str(kernel.
 @pytest.fixture(params=kernel.LEVELS)
 def level(request: pytest.FixtureRequest) -> Iterator[str]:
     """Each instruction set this processor has."""
-    path = kernel.library_path()
-    assert path is not None
-    library = kernel.load(path)
+    library = kernel.library()
     wanted = kernel.LEVELS.index(request.param)
     library.headwise_limit(wanted)
     if library.headwise_level() != wanted:

@@ -1,9 +1,9 @@
 """A one-block decoder as the kernel takes it: tables and a few padded matrices, connected to the parameters.
 
 A layer norm's gain and bias are folded into the matrix that reads its output, so the kernel only normalises and the
-two norms need no sums of their own; the gain and bias appear by themselves only where a residual connection carries
-the first norm's output past the MLP. Rows are padded with zeros to whole vectors. Autograd takes gradients back
-through the padding, the folding and the tables, once per step.
+norms need no sums of their own; gain and bias appear by themselves only where a residual connection carries the first
+norm's output past the MLP. Rows are padded with zeros to whole vectors. Autograd takes gradients back through the
+padding, the folding and the tables, once per step.
 """
 
 from __future__ import annotations
@@ -18,30 +18,31 @@ from headwise.model.decoder import Decoder
 from headwise.model.tables import tabulate
 
 LANES = 16
+"""Floats in the widest vector."""
 
 
 class Folded(NamedTuple):
     """Empty tensors stand for parts that the model does not have."""
 
     score: Tensor
-    """(heads, key rows, query rows)"""
+    """(heads, key rows, query columns): columns are tokens, padded, then counted positions, padded"""
     value: Tensor
     """(heads, rows, writes)"""
     stream: Tensor
     """(rows, writes)"""
     offset: Tensor
     """(writes,)"""
-    hidden: Tensor
-    """(hidden, writes)"""
+    hidden_t: Tensor
+    """(writes, units)"""
     hidden_bias: Tensor
     gain: Tensor
     """(writes,): the first norm's, where the residual connection needs it"""
     shift: Tensor
     back: Tensor
-    """(writes, hidden)"""
+    """(writes, units)"""
     back_bias: Tensor
-    read: Tensor
-    """(dictionary, writes)"""
+    read_t: Tensor
+    """(writes, dictionary)"""
     read_bias: Tensor
 
 
@@ -50,11 +51,16 @@ def padded(size: int) -> int:
     return -(-size // LANES) * LANES
 
 
-def fold(decoder: Decoder) -> Folded:
-    """Fold a decoder for which `tables.additive` holds."""
+def pitch(size: int) -> int:
+    """Distance of rows of `size`: whole vectors, and no multiple of 128, whose rows would share a few cache sets."""
+    return padded(size) + (LANES if padded(size) % 128 == 0 else 0)
+
+
+def fold(decoder: Decoder, queries: int) -> Folded:
+    """Fold a decoder for which `tables.additive` holds, for `queries` counted positions."""
     config, block = decoder.config, decoder.layers[0]
     tables = tabulate(decoder)
-    none = tables.value_HRO.new_zeros(0)
+    none = tables.value_HRO.new_zeros(0, 0)
     hidden = hidden_bias = gain = shift = back = back_bias = read = read_bias = none
     norm = block.norm_attention if config.norm == "post" else None
     if config.mlp:
@@ -76,26 +82,25 @@ def fold(decoder: Decoder) -> Folded:
         shifted = read @ norm.bias
         read_bias = read_bias + shifted if read_bias.numel() else shifted
         read = read * norm.weight
+    score_HRR = tables.score_HRR.transpose(1, 2)
+    by_token, by_position = score_HRR[:, :, : decoder.dictionary], score_HRR[:, :, -queries:]
+    wide = pitch(block.writes)
     return Folded(
-        score=_padded(tables.score_HRR.transpose(1, 2)),
-        value=_padded(tables.value_HRO),
-        stream=_padded(tables.stream_RO),
-        offset=_padded(tables.offset_O),
-        hidden=_padded(hidden, both=True),
-        hidden_bias=_padded(hidden_bias),
-        gain=_padded(gain),
-        shift=_padded(shift),
-        back=_padded(back, both=True),
-        back_bias=_padded(back_bias),
-        read=_padded(read, both=True),
-        read_bias=_padded(read_bias),
+        score=torch.cat([rows(by_token, padded(decoder.dictionary)), rows(by_position, padded(queries))], dim=2),
+        value=rows(tables.value_HRO, wide),
+        stream=rows(tables.stream_RO, wide),
+        offset=rows(tables.offset_O, wide),
+        hidden_t=rows(hidden.T, padded(config.mlp)),
+        hidden_bias=rows(hidden_bias, padded(config.mlp)),
+        gain=rows(gain, wide),
+        shift=rows(shift, wide),
+        back=rows(back, padded(config.mlp)),
+        back_bias=rows(back_bias, wide),
+        read_t=rows(read.T, padded(decoder.dictionary)),
+        read_bias=rows(read_bias, padded(decoder.dictionary)),
     )
 
 
-def _padded(x: Tensor, *, both: bool = False) -> Tensor:
-    """Zeros up to whole vectors along the last dimension, or the last two; contiguous."""
-    if x.numel() == 0:
-        return x.new_zeros(0)
-    right = padded(x.shape[-1]) - x.shape[-1]
-    below = padded(x.shape[-2]) - x.shape[-2] if both else 0
-    return functional.pad(x, (0, right, 0, below) if both else (0, right)).contiguous()
+def rows(x: Tensor, size: int) -> Tensor:
+    """Rows filled up with zeros to `size`, contiguous; empty stays empty."""
+    return functional.pad(x, (0, size - x.shape[-1])).contiguous() if x.numel() else x.new_zeros(0)

@@ -1,17 +1,18 @@
-// Attention on tables, softmax, layer norm, dropout and cross-entropy for a chunk of sequences (see kernel.py), as
-// plain C functions on data pointers: no torch, no Python headers, no threads, no state.
+// Loss and gradients of a one-block decoder on tables (see folded.py), for a range of sequences, as plain C functions on
+// data pointers: no torch, no Python headers, no threads, no state.
 //
-// Layouts, all float32 and row-major, padded so that a vector may run past the end of a row:
-//   score table   [head, key row, query row]   rows: tokens, then positions; pitch `rows_pitch`
-//   value table   [head, row, column]          pitch `writes_pitch`
-//   weights       [sequence, head, key, query] pitches `keys_pitch` and `queries_pitch`; a dropped weight has its sign
-//                                              turned, so that one array serves mixing and the softmax's gradient
-//   activations   [sequence * query, column]   columns beyond the width are zero
-// Every function adds to gradients and overwrites everything else.
+// Layouts, all float32 and row-major, padded so that a vector may run past the end of a row; pads are zero:
+//   score         [head, key row, query column]  rows: tokens, then positions; columns: tokens (`tokens_pitch`), then the
+//                                                counted positions; pitch `score_pitch`
+//   value         [head, row, column]            pitch `writes_pitch`, as everything that holds the stream
+//   weights       [sequence, head, key, query]   pitches `keys_pitch`, `queries_pitch`; a dropped weight has its sign
+//                                                turned, so that one array serves mixing and the softmax's gradient
+//   activations   [sequence * query, column]
+// A matrix that is used both ways comes twice: `hidden_t` is `hidden` transposed, so that every product reads rows.
 //
-// The same code (kernel_lanes.h) is compiled for the plain instruction set and, on x86, for AVX2 and AVX-512; the
-// best the processor has is chosen when the library is loaded. No flag here lets the compiler assume that there are
-// no NaNs: a loss that diverges must be seen.
+// The same code is compiled for the plain instruction set and, on x86, for AVX2 and AVX-512; the best the processor has
+// is chosen when the library is loaded. No flag lets the compiler assume that there are no NaNs: a loss that diverges
+// must be seen.
 
 #include <cmath>
 #include <cstddef>
@@ -25,80 +26,52 @@ static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "dropout masks are read
 namespace {
 
 constexpr uint64_t GOLDEN = 0x9E3779B97F4A7C15ull;
-constexpr int QUERY_LANES = 8;
 constexpr int COLUMNS = 64;  // columns worked on at a time: their values stay in the first-level cache
+
+enum Site { EMBEDDING = 0, ATTENTION = 1, ATTENTION_BRANCH = 2, MLP = 3, MLP_BRANCH = 4, SITES = 5 };
 
 struct Drop {
     uint32_t threshold;  // 0: nothing is dropped
     float scale;
 };
 
-struct Shape {
-    int32_t sequences, positions, queries, heads, dictionary, rows, writes, context;
-    int32_t rows_pitch, writes_pitch, keys_pitch, queries_pitch;
-    Drop drop;
-};
-
-struct AttentionForward {
-    const int64_t* tokens;
-    const float *score, *value;
-    const uint64_t* keys;
-    float *weights, *out;
-    float* map;       // null, or [head, key, query]: weights are added
-    double* entropy;  // null, or [head]: entropies are added
-};
-
-struct AttentionBackward {
-    const int64_t* tokens;
-    const float *value, *weights, *grads;
-    float *score_grad, *value_grad;
-};
-
-struct CrossEntropy {
-    int64_t count;
-    int32_t classes, pitch;
-    float weight;
-    float* logits;
-    const int64_t* targets;
-    float* bias_grad;
-};
-
-struct Branch {
-    int32_t sequences, positions, queries, dictionary, width, pitch;
-    Drop drop;
+struct Model {
+    int32_t positions, queries, heads, dictionary, rows, writes, units, context;
+    int32_t tokens_pitch, score_pitch, writes_pitch, keys_pitch, queries_pitch, units_pitch, read_pitch;
+    int32_t residual, norm;
+    int32_t tile, chunk;  // sequences that go through the block together; sequences between sums in double
     float epsilon;
-    const uint64_t* keys;
-    const float *branch, *offset;
-    const int64_t* tokens;
-    const float* stream;                 // residual from the input's table ...
-    const float *before, *gain, *shift;  // ... or from activations, times gain plus shift
-    float *out, *inverse_deviation;
+    Drop drops[SITES];
+    const float *score, *value, *stream, *offset;
+    const float *hidden_t, *hidden, *hidden_bias, *gain, *shift, *back, *back_t, *back_bias;
+    const float *read_t, *read, *read_bias;
 };
 
-struct BranchGradients {
-    Branch forward;
-    float* grad;
-    const float *later, *later_gain;
-    float *gain_grad, *shift_grad, *branch_grad, *offset_grad, *stream_grad;
+struct Batch {
+    int64_t first, last;  // sequences
+    const int64_t *tokens, *targets;
+    const uint64_t* keys[SITES];  // one per sequence; null without dropout
+    float weight;
+    uint64_t key(Site site, long sequence) const { return keys[site] ? keys[site][sequence] : 0; }
 };
 
-struct Hidden {
-    int32_t sequences, queries, width, pitch;
-    Drop drop;
-    const uint64_t* keys;
-    float *hidden, *grad, *bias_grad;
+struct Gradients {
+    float *score, *value, *stream, *offset, *hidden_t, *hidden_bias, *gain, *shift, *back, *back_bias, *read_t, *read_bias;
+    float* part;  // where all of the above lie
+    double* total;
+    int64_t size;
+};
+
+struct Attended {
+    float* logits;  // [sequence, query, token]
+    float* map;     // [head, key, query], zero
+    double *map_total, *entropy;
 };
 
 struct Functions {
-    void (*attention_forward)(const Shape&, const AttentionForward&);
-    void (*attention_backward)(const Shape&, const AttentionBackward&);
-    double (*cross_entropy)(const CrossEntropy&);
-    void (*branch_forward)(const Branch&);
-    void (*branch_backward)(const BranchGradients&);
-    void (*relu_forward)(const Hidden&);
-    void (*relu_backward)(const Hidden&);
-    void (*drain)(float*, double*, long);
-    void (*keep_masks)(uint64_t, int, uint32_t, uint16_t*);
+    double (*train)(const Model&, const Batch&, const Gradients&);
+    void (*evaluate)(const Model&, const Batch&, const Attended&);
+    void (*keep)(uint64_t, int, uint32_t, uint16_t*);
 };
 
 // Zeroed working memory on a cache line's boundary.
@@ -119,11 +92,18 @@ struct Scratch {
 }  // namespace
 
 #define INLINE static inline __attribute__((always_inline))
+#if defined(__clang__)
+#define UNROLL _Pragma("unroll")
+#else
+#define UNROLL _Pragma("GCC unroll 8")
+#endif
 
 namespace plain {
 namespace {
 constexpr int LANES = 4, WIDE = 2, KEYS = 4;
-#include "kernel_lanes.h"
+#include "kernel_vectors.h"
+#include "kernel_attention.h"
+#include "kernel_block.h"
 }  // namespace
 }  // namespace plain
 
@@ -138,7 +118,9 @@ constexpr int LANES = 4, WIDE = 2, KEYS = 4;
 namespace avx2 {
 namespace {
 constexpr int LANES = 8, WIDE = 2, KEYS = 4;
-#include "kernel_lanes.h"
+#include "kernel_vectors.h"
+#include "kernel_attention.h"
+#include "kernel_block.h"
 }  // namespace
 }  // namespace avx2
 #if defined(__clang__)
@@ -154,7 +136,9 @@ constexpr int LANES = 8, WIDE = 2, KEYS = 4;
 namespace avx512 {
 namespace {
 constexpr int LANES = 16, WIDE = 4, KEYS = 8;
-#include "kernel_lanes.h"
+#include "kernel_vectors.h"
+#include "kernel_attention.h"
+#include "kernel_block.h"
 }  // namespace
 }  // namespace avx512
 #if defined(__clang__)
@@ -197,20 +181,14 @@ extern "C" {
 int headwise_level() { return level; }
 void headwise_limit(int highest) { level = highest < best_level() ? highest : best_level(); }
 
-void headwise_attention_forward(const Shape* s, const AttentionForward* io) {
-    at_level(level).attention_forward(*s, *io);
+double headwise_train(const Model* m, const Batch* batch, const Gradients* to) {
+    return at_level(level).train(*m, *batch, *to);
 }
-void headwise_attention_backward(const Shape* s, const AttentionBackward* io) {
-    at_level(level).attention_backward(*s, *io);
+void headwise_evaluate(const Model* m, const Batch* batch, const Attended* watch) {
+    at_level(level).evaluate(*m, *batch, *watch);
 }
-double headwise_cross_entropy(const CrossEntropy* io) { return at_level(level).cross_entropy(*io); }
-void headwise_branch_forward(const Branch* io) { at_level(level).branch_forward(*io); }
-void headwise_branch_backward(const BranchGradients* io) { at_level(level).branch_backward(*io); }
-void headwise_relu_forward(const Hidden* io) { at_level(level).relu_forward(*io); }
-void headwise_relu_backward(const Hidden* io) { at_level(level).relu_backward(*io); }
-void headwise_drain(float* part, double* sum, int64_t count) { at_level(level).drain(part, sum, count); }
 void headwise_keep(uint64_t key, int32_t count, uint32_t threshold, uint16_t* keep) {
-    at_level(level).keep_masks(key, count, threshold, keep);
+    at_level(level).keep(key, count, threshold, keep);
 }
 
 }  // extern "C"

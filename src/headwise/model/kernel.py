@@ -1,7 +1,7 @@
 """The compiled kernel as Python sees it: where its library is, its structures, its functions.
 
-The structures mirror those of kernel.cpp field by field. A field called with a tensor keeps only its address: whoever
-fills a structure keeps the tensor alive.
+The structures mirror those of kernel.cpp field by field. They hold addresses only: whoever fills one keeps its tensors
+alive.
 """
 
 from __future__ import annotations
@@ -17,89 +17,53 @@ import torch
 
 LEVELS = ("plain", "avx2", "avx512")
 """Instruction sets the kernel is compiled for, slowest first; beyond `plain` only on x86."""
-
-_Int, _Pointer, _Float = ctypes.c_int32, ctypes.c_void_p, ctypes.c_float
+SITES = 5
+"""Dropout sites, in the order of `dropout.Site`."""
 
 
 class Drop(ctypes.Structure):
-    threshold: int
-    scale: float
-    _fields_: ClassVar = [("threshold", ctypes.c_uint32), ("scale", _Float)]
+    _fields_: ClassVar = [("threshold", ctypes.c_uint32), ("scale", ctypes.c_float)]
 
 
-class Shape(ctypes.Structure):
-    sequences: int
+class Model(ctypes.Structure):
     _fields_: ClassVar = [
-        *((name, _Int) for name in ("sequences", "positions", "queries", "heads", "dictionary", "rows", "writes")),
-        *((name, _Int) for name in ("context", "rows_pitch", "writes_pitch", "keys_pitch", "queries_pitch")),
-        ("drop", Drop),
+        *((name, ctypes.c_int32) for name in ("positions", "queries", "heads", "dictionary", "rows", "writes")),
+        *((name, ctypes.c_int32) for name in ("units", "context", "tokens_pitch", "score_pitch", "writes_pitch")),
+        *((name, ctypes.c_int32) for name in ("keys_pitch", "queries_pitch", "units_pitch", "read_pitch")),
+        *((name, ctypes.c_int32) for name in ("residual", "norm", "tile", "chunk")),
+        ("epsilon", ctypes.c_float),
+        ("drops", Drop * SITES),
+        *((name, ctypes.c_void_p) for name in ("score", "value", "stream", "offset", "hidden_t", "hidden")),
+        *((name, ctypes.c_void_p) for name in ("hidden_bias", "gain", "shift", "back", "back_t", "back_bias")),
+        *((name, ctypes.c_void_p) for name in ("read_t", "read", "read_bias")),
     ]
 
 
-class AttentionForward(ctypes.Structure):
-    tokens: int | None
-    keys: int | None
+class Batch(ctypes.Structure):
     _fields_: ClassVar = [
-        (name, _Pointer) for name in ("tokens", "score", "value", "keys", "weights", "out", "map", "entropy")
+        *((name, ctypes.c_int64) for name in ("first", "last")),
+        *((name, ctypes.c_void_p) for name in ("tokens", "targets")),
+        ("keys", ctypes.c_void_p * SITES),
+        ("weight", ctypes.c_float),
     ]
 
 
-class AttentionBackward(ctypes.Structure):
-    tokens: int | None
+class Gradients(ctypes.Structure):
     _fields_: ClassVar = [
-        (name, _Pointer) for name in ("tokens", "value", "weights", "grads", "score_grad", "value_grad")
+        *((name, ctypes.c_void_p) for name in ("score", "value", "stream", "offset", "hidden_t", "hidden_bias")),
+        *((name, ctypes.c_void_p) for name in ("gain", "shift", "back", "back_bias", "read_t", "read_bias")),
+        *((name, ctypes.c_void_p) for name in ("part", "total")),
+        ("size", ctypes.c_int64),
     ]
 
 
-class CrossEntropy(ctypes.Structure):
-    count: int
-    targets: int | None
-    _fields_: ClassVar = [
-        ("count", ctypes.c_int64),
-        ("classes", _Int),
-        ("pitch", _Int),
-        ("weight", _Float),
-        ("logits", _Pointer),
-        ("targets", _Pointer),
-        ("bias_grad", _Pointer),
-    ]
+class Attended(ctypes.Structure):
+    _fields_: ClassVar = [(name, ctypes.c_void_p) for name in ("logits", "map", "map_total", "entropy")]
 
 
-class Branch(ctypes.Structure):
-    sequences: int
-    keys: int | None
-    tokens: int | None
-    _fields_: ClassVar = [
-        *((name, _Int) for name in ("sequences", "positions", "queries", "dictionary", "width", "pitch")),
-        ("drop", Drop),
-        ("epsilon", _Float),
-        *((name, _Pointer) for name in ("keys", "branch", "offset", "tokens", "stream", "before", "gain", "shift")),
-        *((name, _Pointer) for name in ("out", "inverse_deviation")),
-    ]
-
-
-class BranchGradients(ctypes.Structure):
-    forward: Branch
-    _fields_: ClassVar = [
-        ("forward", Branch),
-        *((name, _Pointer) for name in ("grad", "later", "later_gain", "gain_grad", "shift_grad", "branch_grad")),
-        *((name, _Pointer) for name in ("offset_grad", "stream_grad")),
-    ]
-
-
-class Hidden(ctypes.Structure):
-    sequences: int
-    keys: int | None
-    _fields_: ClassVar = [
-        *((name, _Int) for name in ("sequences", "queries", "width", "pitch")),
-        ("drop", Drop),
-        *((name, _Pointer) for name in ("keys", "hidden", "grad", "bias_grad")),
-    ]
-
-
-def address(tensor: torch.Tensor | None) -> int | None:
-    """Where a tensor's data begin; null for none and for an empty one."""
-    return None if tensor is None or tensor.numel() == 0 else tensor.data_ptr()
+def address(tensor: torch.Tensor) -> int | None:
+    """Where a tensor's data begin; null for an empty one."""
+    return tensor.data_ptr() if tensor.numel() else None
 
 
 def library_path() -> Path | None:
@@ -112,16 +76,10 @@ def library_path() -> Path | None:
 def load(path: Path) -> ctypes.CDLL:
     """Open a library and declare its functions."""
     library = ctypes.CDLL(str(path))
-    pointers = (
-        *(("attention_forward", 2), ("attention_backward", 2), ("branch_forward", 1), ("branch_backward", 1)),
-        *(("relu_forward", 1), ("relu_backward", 1), ("cross_entropy", 1)),
-    )
-    for name, count in pointers:
-        function = getattr(library, f"headwise_{name}")
-        function.argtypes = [ctypes.c_void_p] * count
-        function.restype = ctypes.c_double if name == "cross_entropy" else None
-    library.headwise_drain.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64]
-    library.headwise_drain.restype = None
+    library.headwise_train.argtypes = [ctypes.c_void_p] * 3
+    library.headwise_train.restype = ctypes.c_double
+    library.headwise_evaluate.argtypes = [ctypes.c_void_p] * 3
+    library.headwise_evaluate.restype = None
     library.headwise_keep.argtypes = [ctypes.c_uint64, ctypes.c_int32, ctypes.c_uint32, ctypes.c_void_p]
     library.headwise_keep.restype = None
     library.headwise_level.restype = ctypes.c_int
@@ -142,17 +100,21 @@ def missing() -> str | None:
     return None
 
 
+def library() -> ctypes.CDLL:
+    """The library; only where nothing is `missing`."""
+    path = library_path()
+    if path is None:
+        raise FileNotFoundError(missing())
+    return load(path)
+
+
 def level() -> str:
     """The instruction set in use."""
-    path = library_path()
-    assert path is not None
-    return LEVELS[load(path).headwise_level()]
+    return LEVELS[library().headwise_level()]
 
 
 def keep_bits(key: int, elements: int, threshold: int) -> np.ndarray:
     """The kernel's own dropout mask of one stream; equal to `dropout.keep_bits`."""
-    path = library_path()
-    assert path is not None
     lanes = np.zeros(elements + 64, dtype=np.uint16)
-    load(path).headwise_keep(key, elements, threshold, lanes.ctypes.data)
+    library().headwise_keep(key, elements, threshold, lanes.ctypes.data)
     return np.asarray(lanes[:elements] != 0)

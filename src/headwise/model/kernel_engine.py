@@ -1,29 +1,35 @@
-"""The fastest path on a CPU: the kernel for attention, norms, dropout and loss, torch for the matrix products between.
+"""The fastest path on a CPU: the whole block, forward and backward, in the compiled kernel.
 
-A step folds the decoder into tables and padded matrices, runs chunk by chunk through buffers that are allocated once,
-sums each chunk's gradients in float32 and all chunks in double, and hands the sums to autograd. Chunks are dealt into
-a fixed number of groups that are summed in a fixed order, so the result does not depend on how many threads share
-them.
+A step folds the decoder into tables and padded matrices, lets the kernel run over the batch and hands the gradients of
+the folded weights to autograd. The batch is dealt into a fixed number of groups whose sums are added in a fixed order,
+so the result does not depend on how many threads share the groups. Inside a group the kernel sums a chunk's gradients
+in float32 and the chunks in double, because plain float32 sums grow less exact with the batch.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from ctypes import byref
+from typing import TypeVar
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from headwise.model import kernel
-from headwise.model.chunk import Chunk, Keys, Sums
+from headwise.model.config import DropoutConfig
 from headwise.model.decoder import Decoder
-from headwise.model.dropout import Site, stream_keys, threshold
+from headwise.model.dropout import Site, kept_scale, stream_keys, threshold
 from headwise.model.engine import AttentionSummary, Visit, chunks, sequences_at_a_time
-from headwise.model.folded import Folded, fold
+from headwise.model.folded import Folded, fold, padded, pitch, rows
 from headwise.model.tabulated import TabulatedEngine
 
 GROUPS = 8
+TILE_BYTES = 1 << 18
+"""Bytes of one activation of the sequences that go through the block together: a few of them fit the second cache."""
+
+Result = TypeVar("Result")
 
 
 class KernelEngine:
@@ -32,90 +38,145 @@ class KernelEngine:
     name = "kernel"
 
     def __init__(self, decoder: Decoder, *, dropout_seed: int, chunk: int, threads: int = 1) -> None:
-        path = kernel.library_path()
-        if path is None:
-            raise FileNotFoundError("the kernel is not built")
         self.decoder, self.dropout_seed, self.chunk, self.threads = decoder, dropout_seed, chunk, threads
-        self._library = kernel.load(path)
+        self._library = kernel.library()
         self._tabulated = TabulatedEngine(decoder, dropout_seed=dropout_seed, chunk=chunk)
 
     def loss_and_gradients(self, inputs: Tensor, targets: Tensor, *, step: int) -> float:
-        if threshold(self.decoder.config.dropout.embedding):
+        rates = self.decoder.config.dropout
+        if threshold(rates.embedding):
             return self._tabulated.loss_and_gradients(inputs, targets, step=step)
         self.decoder.zero_grad()
-        folded = fold(self.decoder)
-        weights = Folded(*(weight.detach() for weight in folded))
         inputs, targets = inputs.contiguous(), targets.contiguous()
-        keys = self._keys(inputs.shape[0], step)
-        queries = targets.shape[1]
-        size = sequences_at_a_time(self.chunk, queries)
-        parts = list(chunks(inputs.shape[0], size))
+        count, queries = targets.shape
+        folded = fold(self.decoder, queries)
+        weights = Folded(*(weight.detach() for weight in folded))
+        laid = Laid(self.decoder, weights, queries=queries, chunk=self.chunk, rates=rates)
+        keys = site_keys(rates, seed=self.dropout_seed, step=step, sequences=count)
 
-        def run(group: list[slice]) -> tuple[float, Tensor]:
+        def run(group: slice) -> tuple[float, Tensor]:
             sums = Sums(weights)
-            chunk = Chunk(self._library, self.decoder, weights, sequences=size, queries=queries, sums=sums)
-            loss = 0.0
-            for part in group:
-                here = {site: key[part] for site, key in keys.items()}
-                loss += chunk.loss_and_gradients(inputs[part], targets[part], here, 1.0 / targets.numel())
-            return loss, sums.total
+            batch = kernel.Batch(
+                first=group.start,
+                last=group.stop,
+                tokens=inputs.data_ptr(),
+                targets=targets.data_ptr(),
+                keys=tuple(int(keys[site].ctypes.data) if site in keys else None for site in Site),
+                weight=1.0 / targets.numel(),
+            )
+            return self._library.headwise_train(byref(laid.model), byref(batch), byref(sums.gradients)), sums.total
 
-        losses, totals = zip(*self._spread(run, dealt(parts)), strict=True)
-        total = torch.stack(totals).sum(0).to(self.decoder.dtype)
-        gradients = torch.split(total, [weight.numel() for weight in folded])
+        losses, totals = zip(*self._spread(run, groups(count, self.chunk)), strict=True)
+        gradients = torch.split(torch.stack(totals).sum(0).float(), [weight.numel() for weight in folded])
         used = [(w, g.view(w.shape)) for w, g in zip(folded, gradients, strict=True) if w.requires_grad]
         torch.autograd.backward([w for w, _ in used], [g for _, g in used])
         return float(sum(losses)) / targets.numel()
 
     @torch.no_grad()
     def evaluate(self, inputs: Tensor, *, counted: int, visit: Visit) -> AttentionSummary:
-        decoder = self.decoder
-        weights = fold(decoder)
-        size = sequences_at_a_time(self.chunk, counted)
-        chunk = Chunk(self._library, decoder, weights, sequences=size, queries=counted, sums=None)
-        inputs = inputs.contiguous()
-        map_HSQ = torch.zeros(chunk.weights.shape[1:])
-        total_HSQ = torch.zeros(chunk.weights.shape[1:], dtype=torch.float64)
+        decoder, inputs = self.decoder, inputs.contiguous()
+        weights = fold(decoder, counted)
+        laid = Laid(decoder, weights, queries=counted, chunk=self.chunk, rates=DropoutConfig())
+        shape = (decoder.config.heads, laid.model.keys_pitch, laid.model.queries_pitch)
+        map_HSQ, total_HSQ = torch.zeros(shape), torch.zeros(shape, dtype=torch.float64)
         entropy_H = torch.zeros(decoder.config.heads, dtype=torch.float64)
-        chunk.attention.map, chunk.attention.entropy = map_HSQ.data_ptr(), entropy_H.data_ptr()
-        for part in chunks(inputs.shape[0], size):
-            stream = chunk.forward(inputs[part], {})
-            if weights.read.numel():
-                logits = torch.empty(stream.shape[0], weights.read.shape[0])
-                chunk.read(stream, logits)
-            else:
-                logits = stream.clone()
-            visit(part, logits.view(-1, counted, logits.shape[1])[..., : decoder.dictionary])
-            self._library.headwise_drain(map_HSQ.data_ptr(), total_HSQ.data_ptr(), map_HSQ.numel())
+        for part in chunks(inputs.shape[0], sequences_at_a_time(self.chunk, counted)):
+            logits = torch.empty(part.stop - part.start, counted, decoder.dictionary)
+            batch = kernel.Batch(first=part.start, last=part.stop, tokens=inputs.data_ptr())
+            watch = kernel.Attended(
+                logits=logits.data_ptr(),
+                map=map_HSQ.data_ptr(),
+                map_total=total_HSQ.data_ptr(),
+                entropy=entropy_H.data_ptr(),
+            )
+            self._library.headwise_evaluate(byref(laid.model), byref(batch), byref(watch))
+            visit(part, logits)
         map_HQS = total_HSQ[:, : decoder.positions, :counted].transpose(1, 2) / inputs.shape[0]
         return AttentionSummary(map_HQS[None], entropy_H[None] / (inputs.shape[0] * counted))
 
-    def _spread(
-        self, run: Callable[[list[slice]], tuple[float, Tensor]], groups: list[list[slice]]
-    ) -> list[tuple[float, Tensor]]:
-        """Each group's result, in the order of the groups, whoever computes them."""
+    def _spread(self, run: Callable[[slice], Result], parts: list[slice]) -> list[Result]:
+        """Each part's result, in the order of the parts, whoever computes them."""
         if self.threads == 1:
-            return [run(group) for group in groups]
+            return [run(part) for part in parts]
         with ThreadPoolExecutor(self.threads) as pool:
-            return list(pool.map(run, groups))
+            return list(pool.map(run, parts))
 
-    def _keys(self, sequences: int, step: int) -> Keys:
-        rates = self.decoder.config.dropout
-        sites = {
-            Site.ATTENTION: rates.attention,
-            Site.ATTENTION_BRANCH: rates.attention_branch,
-            Site.MLP: rates.mlp,
-            Site.MLP_BRANCH: rates.mlp_branch,
+
+class Laid:
+    """A folded decoder as the kernel's structure, together with the tensors behind its addresses."""
+
+    def __init__(self, decoder: Decoder, folded: Folded, *, queries: int, chunk: int, rates: DropoutConfig) -> None:
+        config, block = decoder.config, decoder.layers[0]
+        wide, positions = pitch(block.writes), decoder.positions
+        self.tensors = {
+            **folded._asdict(),
+            "hidden": rows(folded.hidden_t[:, : config.mlp].T if config.mlp else folded.hidden_t, wide),
+            "back_t": rows(folded.back[:, : config.mlp].T if config.mlp else folded.back, wide),
+            "read": rows(folded.read_t[:, : decoder.dictionary].T if folded.read_t.numel() else folded.read_t, wide),
         }
-        every = np.arange(sequences)
-        return {
-            site: stream_keys(seed=self.dropout_seed, step=step, block=0, site=site, sequences=every)
-            for site, rate in sites.items()
-            if threshold(rate)
-        }
+        by_site = (rates.embedding, rates.attention, rates.attention_branch, rates.mlp, rates.mlp_branch)
+        self.model = kernel.Model(
+            positions=positions,
+            queries=queries,
+            heads=config.heads,
+            dictionary=decoder.dictionary,
+            rows=decoder.dictionary + positions,
+            writes=block.writes,
+            units=config.mlp,
+            context=min(config.context or positions, positions),
+            tokens_pitch=padded(decoder.dictionary),
+            score_pitch=folded.score.shape[2],
+            writes_pitch=wide,
+            keys_pitch=-(-positions // 8) * 8,
+            queries_pitch=-(-queries // 8) * 8,
+            units_pitch=padded(config.mlp),
+            read_pitch=padded(decoder.dictionary),
+            residual=config.residual == "on",
+            norm=config.norm == "post",
+            tile=max(1, TILE_BYTES // (4 * wide * queries)) if config.mlp or folded.read_t.numel() else 1,
+            chunk=sequences_at_a_time(chunk, queries),
+            epsilon=block.norm_attention.eps if config.norm == "post" else 0.0,
+            drops=tuple(kernel.Drop(threshold(rate), kept_scale(rate)) for rate in by_site),
+            **{name: kernel.address(tensor) for name, tensor in self.tensors.items()},
+        )
 
 
-def dealt(parts: list[slice]) -> list[list[slice]]:
-    """Consecutive chunks in at most `GROUPS` groups of nearly equal size."""
-    count = min(GROUPS, len(parts))
-    return [parts[len(parts) * g // count : len(parts) * (g + 1) // count] for g in range(count)]
+class Sums:
+    """Gradients of the folded weights, side by side: of the current chunk in float32, of all in double."""
+
+    def __init__(self, folded: Folded) -> None:
+        sizes = [weight.numel() for weight in folded]
+        self.part = torch.zeros(sum(sizes), dtype=torch.float32)
+        self.total = torch.zeros(sum(sizes), dtype=torch.float64)
+        parts = zip(Folded._fields, torch.split(self.part, sizes), strict=True)
+        self.gradients = kernel.Gradients(
+            part=self.part.data_ptr(),
+            total=self.total.data_ptr(),
+            size=sum(sizes),
+            **{name: kernel.address(part) for name, part in parts},
+        )
+
+
+def site_keys(rates: DropoutConfig, *, seed: int, step: int, sequences: int) -> dict[Site, np.ndarray]:
+    """Keys of the dropout streams, one per sequence, of every site that drops anything."""
+    by_site = {
+        Site.EMBEDDING: rates.embedding,
+        Site.ATTENTION: rates.attention,
+        Site.ATTENTION_BRANCH: rates.attention_branch,
+        Site.MLP: rates.mlp,
+        Site.MLP_BRANCH: rates.mlp_branch,
+    }
+    every = np.arange(sequences)
+    return {
+        site: stream_keys(seed=seed, step=step, block=0, site=site, sequences=every)
+        for site, rate in by_site.items()
+        if threshold(rate)
+    }
+
+
+def groups(sequences: int, chunk: int) -> list[slice]:
+    """At most `GROUPS` consecutive ranges of nearly equal size, in whole chunks."""
+    whole = -(-sequences // chunk)
+    count = min(GROUPS, whole)
+    edges = [min(sequences, whole * g // count * chunk) for g in range(count + 1)]
+    return [slice(a, b) for a, b in zip(edges, edges[1:], strict=False)]
