@@ -68,7 +68,8 @@ def execute(
 ) -> RunDirectory:
     """Bring a run to its end, from wherever it stands, and return its directory.
 
-    `report` hears of every measurement, `notify` gets what a person should know once. Raises `Interrupted` between two steps once `stop_asked` answers yes; the state is saved before.
+    `report` hears of every measurement, `notify` gets what a person should know once. Raises `Interrupted` between two
+    steps once `stop_asked` answers yes; the state is saved before.
     """
     run = RunDirectory(run_directory(config, out))
     if run.read_manifest() is not None and on_damage == "refuse":
