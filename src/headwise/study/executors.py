@@ -65,7 +65,7 @@ def local_cluster(workers: int) -> Iterator[Any]:
             processes=True,
             host="127.0.0.1",
             dashboard_address=None,
-            silence_logs="critical",
+            silence_logs="CRITICAL",
         ) as cluster,
         Client(cluster) as client,
     ):
