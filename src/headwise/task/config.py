@@ -75,7 +75,7 @@ class TaskConfig(Config):
         tables = 8 * (self.h + self.w) * self.d**2
         if tables > LARGEST_TABLES:
             raise ValueError(
-                f"task.d = {self.d} with task.w = {self.w} and task.h = {self.h} needs tables of {tables / 2**30:.0f} GiB; "
+                f"task.d = {self.d}, task.w = {self.w} and task.h = {self.h} need tables of {tables / 2**30:.0f} GiB; "
                 f"lower one of them (the limit is {LARGEST_TABLES / 2**30:.0f} GiB)"
             )
         lags = group_lags(self)
