@@ -28,9 +28,9 @@ class SharedBoundary:
 
 @dataclass(frozen=True)
 class Agreement:
-    """`agrees` when all possible readings count the same stages and place them close together."""
+    """`agrees` when all possible readings count the same stages and place them close together; None below two readings."""
 
-    agrees: bool
+    agrees: bool | None
     counts: dict[str, int]
     boundaries: tuple[SharedBoundary, ...]
     notes: tuple[str, ...]
@@ -53,7 +53,7 @@ def compare(readings: Mapping[str, Reading], length: float, thresholds: Threshol
     boundaries = tuple(_matched(places, length))
     if len(places) < 2:
         notes.append("fewer than two readings are possible: nothing to compare")
-        return Agreement(False, counts, boundaries, tuple(notes))
+        return Agreement(None, counts, boundaries, tuple(notes))
     if len(set(counts.values())) > 1:
         notes.append("stages differ: " + ", ".join(f"{name} {count}" for name, count in counts.items()))
     for k, boundary in enumerate(boundaries, start=1):
@@ -64,7 +64,9 @@ def compare(readings: Mapping[str, Reading], length: float, thresholds: Threshol
             notes.append(f"boundary {k}: {text}; not in {', '.join(missing)}")
         elif boundary.spread > thresholds.agreement:
             notes.append(f"boundary {k}: {text}; {boundary.spread:.1%} of the run apart")
-    close = all(boundary.spread <= thresholds.agreement and None not in boundary.steps.values() for boundary in boundaries)
+    close = all(
+        boundary.spread <= thresholds.agreement and None not in boundary.steps.values() for boundary in boundaries
+    )
     return Agreement(len(set(counts.values())) == 1 and close, counts, boundaries, tuple(notes))
 
 
@@ -77,9 +79,10 @@ def _matched(places: Mapping[str, list[float]], length: float) -> list[SharedBou
         row: list[float | None] = [None] * len(places[reference])
         if own:
             cost = np.abs(np.subtract.outer(own, places[reference]))
-            mine, theirs = (range(len(own)),) * 2 if len(own) == len(row) else linear_sum_assignment(cost)
+            in_order = np.arange(len(own))
+            mine, theirs = (in_order, in_order) if len(own) == len(row) else linear_sum_assignment(cost)
             for i, j in zip(mine, theirs, strict=True):
-                row[j] = own[i]
+                row[int(j)] = own[int(i)]
         table[name] = row
     found = []
     for k in range(len(places[reference])):

@@ -59,7 +59,9 @@ def find_compensation(
             continue
         group = list(groups).index(offshoot.target)
         since = max((other.step for other in offshoots[:i] if other.step < offshoot.step), default=float(steps[0]))
-        until = min((other.step for other in offshoots[i + 1 :] if other.step > offshoot.step), default=float(steps[-1]))
+        until = min(
+            (other.step for other in offshoots[i + 1 :] if other.step > offshoot.step), default=float(steps[-1])
+        )
         earlier = (steps >= since) & (steps < offshoot.step)
         later = (steps >= offshoot.step) & (steps <= until)
         if not earlier.any() or not later.any():

@@ -20,17 +20,21 @@ class Thresholds(Config):
     """When a change counts."""
 
     grid: Annotated[int, Field(ge=64, description="points of the even time grid that curves are read on")] = 256
-    penalty: Annotated[float, Field(gt=0, description="cost of a change point, in squared log units per run")] = 0.003
+    penalty: Annotated[float, Field(gt=0, description="cost of a change point, in squared log units per run")] = 0.002
     floor: Annotated[Share, Field(description="added to a curve before its logarithm, as a share of its range")] = 0.02
     drop: Annotated[Share, Field(description="smallest change of the logarithm between two stages")] = 0.12
-    shoulder: Annotated[Share, Field(description="how far before a drop the curve stands above its chord")] = 0.03
-    band: Annotated[Share, Field(description="half width of a plateau, as a share of the larger drop next to it")] = 0.15
+    shoulder: Annotated[Share, Field(description="how far before a drop the curve stands above its chord")] = 0.02
+    band: Annotated[Share, Field(description="half width of a plateau, as a share of the smaller drop next to it")] = (
+        0.15
+    )
     noise: Annotated[float, Field(gt=0, description="smallest drop between stages in noise standard deviations")] = 5.0
-    plateau: Annotated[Share, Field(description="shortest time in the band of a plateau that is a stage")] = 0.04
+    plateau: Annotated[Share, Field(description="shortest time in the band of a plateau that is a stage")] = 0.03
     dwell: Annotated[Share, Field(description="shortest time a head must hold a pattern")] = 0.04
     hold: Annotated[Share, Field(description="share of a head's attention from which it holds a pattern")] = 0.25
-    release: Annotated[Share, Field(description="share of a head's attention below which it lets a pattern go")] = 0.15
-    copied: Annotated[Share, Field(description="share a held pattern must have for one dwell for the head to copy it")] = 0.35
+    release: Annotated[Share, Field(description="share of a head's attention below which it lets a pattern go")] = 0.2
+    copied: Annotated[
+        Share, Field(description="share a held pattern must have for one dwell for the head to copy it")
+    ] = 0.35
     prominence: Annotated[Share, Field(description="how far a predictor's curve dips below its other stages")] = 0.05
     agreement: Annotated[Share, Field(description="spread of a boundary between readings that counts as agreement")] = (
         0.05

@@ -2,7 +2,7 @@
 
 *Competitive phase*: all heads copy the same pattern. *Offshoot*: a head takes up a pattern it has not copied before,
 after having copied another one. *Cooperative phase*: from the first offshoot on. A head that never copied anything
-before its pattern is not an offshoot: it left nobody.
+before its pattern is not an offshoot: it left nobody. A single head has nobody to leave.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -63,12 +64,11 @@ def find_events(reading: HeadsReading, heads: int, thresholds: Thresholds, block
         return Events(block, None, None, (), Specialisation(dict.fromkeys(range(1, heads + 1)), (), {}))
     last = float(reading.steps[-1])
     paths = {head: [c for c in reading.copying if c.head == head] for head in range(1, heads + 1)}
-    offshoots = sorted(
-        (offshoot for path in paths.values() for offshoot in _offshoots(path, block)), key=lambda o: (o.step, o.head)
-    )
+    changes = [offshoot for path in paths.values() for offshoot in _offshoots(path, block)]
+    offshoots = sorted(changes, key=lambda o: (o.step, o.head)) if heads > 1 else []
     dwell = thresholds.dwell * (last - float(reading.steps[0]))
     competitive = _competitive(paths, dwell) if heads > 1 else None
-    cooperative = Span(offshoots[0].step, last) if offshoots and heads > 1 else None
+    cooperative = Span(offshoots[0].step, last) if offshoots else None
     return Events(block, competitive, cooperative, tuple(offshoots), _specialisation(paths, last))
 
 
@@ -86,7 +86,7 @@ def _competitive(paths: dict[int, list[Copying]], dwell: float) -> Span | None:
     """The longest stretch, of at least one dwell, in which every head copies one and the same pattern."""
     times = sorted({t for path in paths.values() for c in path for t in (c.start, c.end)})
     spans: list[Span] = []
-    for start, end in zip(times[:-1], times[1:], strict=True):
+    for start, end in pairwise(times):
         labels = [next((c.label for c in path if c.start <= start and c.end >= end), None) for path in paths.values()]
         if None in labels or len(set(labels)) > 1:
             continue
@@ -102,7 +102,9 @@ def _specialisation(paths: dict[int, list[Copying]], last: float) -> Specialisat
     final = {head: path[-1].label if path and path[-1].end >= last else None for head, path in paths.items()}
     counts = Counter(label for label in final.values() if label is not None)
     duplicates = {
-        label: tuple(head for head, own in final.items() if own == label) for label, count in counts.items() if count > 1
+        label: tuple(head for head, own in final.items() if own == label)
+        for label, count in counts.items()
+        if count > 1
     }
     alone = [head for head, label in final.items() if label is not None and counts[label] == 1]
     never = tuple(

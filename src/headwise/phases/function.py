@@ -55,7 +55,9 @@ def choose_family(predictors: Sequence[str]) -> list[str]:
     return list(predictors)
 
 
-def read_function(steps: np.ndarray, kl: np.ndarray, predictors: Sequence[str], thresholds: Thresholds) -> FunctionReading:
+def read_function(
+    steps: np.ndarray, kl: np.ndarray, predictors: Sequence[str], thresholds: Thresholds
+) -> FunctionReading:
     """Stages in function space from KL curves (step, predictor), for one family of predictors in order."""
     family = choose_family(predictors)
     series, lost = finite_series(steps, kl[:, [list(predictors).index(name) for name in family]])

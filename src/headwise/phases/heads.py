@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
 
@@ -54,7 +55,9 @@ class HeadsReading(Reading):
     copying: tuple[Copying, ...] = ()
 
 
-def read_heads(steps: np.ndarray, shares: np.ndarray, patterns: Sequence[Pattern], thresholds: Thresholds) -> HeadsReading:
+def read_heads(
+    steps: np.ndarray, shares: np.ndarray, patterns: Sequence[Pattern], thresholds: Thresholds
+) -> HeadsReading:
     """Stages from pattern shares (step, head, pattern), all finite."""
     series = Series(np.asarray(steps, dtype=float), shares)
     smooth = without_spikes(shares, _window(series, thresholds))
@@ -67,7 +70,9 @@ def read_heads(steps: np.ndarray, shares: np.ndarray, patterns: Sequence[Pattern
     copying = [
         stretch
         for head in range(1, shares.shape[1] + 1)
-        for stretch in _copying([hold for hold in holds if hold.head == head], patterns, thresholds.dwell * series.length)
+        for stretch in _copying(
+            [hold for hold in holds if hold.head == head], patterns, thresholds.dwell * series.length
+        )
     ]
     notes = ("heads: no head holds any pattern",) if not holds else ()
     stages = _stages(series, smooth, holds, copying, patterns, thresholds)
@@ -125,7 +130,7 @@ def _copying(holds: list[Hold], patterns: Sequence[Pattern], dwell: float) -> li
     """
     times = sorted({hold.start for hold in holds} | {hold.end for hold in holds})
     stretches: list[Copying] = []
-    for start, end in zip(times[:-1], times[1:], strict=True):
+    for start, end in pairwise(times):
         active = [hold for hold in holds if hold.start <= start and hold.end >= end]
         if not active:
             continue
@@ -156,7 +161,10 @@ def _stages(
     dwell = thresholds.dwell * series.length
     times = sorted({hold.start for hold in holds} | {hold.end for hold in holds if hold.end < series.steps[-1]})
     ends = [*times[1:], float(series.steps[-1])]
-    sets = [frozenset(h.pattern for h in holds if h.start <= t and (h.end > t or h.end == e)) for t, e in zip(times, ends, strict=True)]
+    sets = [
+        frozenset(h.pattern for h in holds if h.start <= t and (h.end > t or h.end == e))
+        for t, e in zip(times, ends, strict=True)
+    ]
     stretches: list[tuple[float, float, frozenset[int]]] = []
     pending: float | None = None
     for start, end, held in zip(times, ends, sets, strict=True):
@@ -170,7 +178,12 @@ def _stages(
         else:
             stretches.append((begin, end, held))
     return tuple(
-        Stage(start, end, "+".join(str(patterns[p].label) for p in sorted(held)) or "none", _purity(series, shares, copying, patterns, start, end))
+        Stage(
+            start,
+            end,
+            "+".join(str(patterns[p].label) for p in sorted(held)) or "none",
+            _purity(series, shares, copying, patterns, start, end),
+        )
         for start, end, held in stretches
     )
 

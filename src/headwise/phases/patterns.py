@@ -1,4 +1,4 @@
-"""How much of a head's attention follows each pattern: the ideal pattern of a group, or a set of lags found in the data.
+"""How much of a head's attention follows each pattern: a group's ideal pattern, or lags found in the data.
 
 Overlapping groups share lags, so the mass on a group does not say whose pattern a head copies. Here the attention of a
 head by lag is written as a nonnegative mixture of patterns (§2.2's a^(k),*, normalised) and a background that is flat
@@ -14,6 +14,8 @@ import numpy as np
 from scipy.optimize import nnls
 
 Label = int | str
+
+BACKGROUNDS = 16
 
 
 @dataclass(frozen=True)
@@ -46,20 +48,25 @@ def pattern_shares(attention: np.ndarray, lags: Sequence[int], patterns: Sequenc
         for lag, weight in zip(pattern.lags, pattern.weights, strict=True):
             if lag in column:
                 basis[column[lag], j] = weight
-    design = np.concatenate([basis, _backgrounds(basis)], axis=1)
+    backgrounds = _backgrounds(basis)
+    design = np.concatenate([basis, backgrounds], axis=1)
     rows = attention.reshape(-1, len(lags))
+    if not backgrounds.shape[1] and len(patterns) > 1:
+        rows = rows - rows.min(axis=1, keepdims=True)
     shares = np.array([nnls(design, row)[0][: len(patterns)] for row in rows])
     return shares.reshape(*attention.shape[:-1], len(patterns))
 
 
 def _backgrounds(basis: np.ndarray) -> np.ndarray:
-    """Even attention to the first L lags for every L beyond the last lag of a pattern.
+    """Even attention to the first L lags for up to `BACKGROUNDS` values of L beyond the last lag of a pattern.
 
     Their mixtures are flat over the patterns and fall off beyond, so that a background is only ever credited with what
-    the lags outside all patterns also receive.
+    the lags outside all patterns also receive. Where the patterns use every lag there is no outside to learn from; then
+    what all lags receive alike is the background.
     """
     used = np.flatnonzero(basis.any(axis=1))
-    last = int(used[-1]) + 1 if len(used) else 0
-    ends = range(last + 1, len(basis) + 1)
-    columns = [np.where(np.arange(len(basis)) < end, 1.0 / end, 0.0) for end in ends]
-    return np.stack(columns, axis=1) if columns else np.zeros((len(basis), 0))
+    first = int(used[-1]) + 2 if len(used) else 1
+    if first > len(basis):
+        return np.zeros((len(basis), 0))
+    ends = np.unique(np.geomspace(first, len(basis), BACKGROUNDS).round().astype(int))
+    return np.asarray(np.where(np.arange(len(basis))[:, None] < ends, 1.0 / ends, 0.0))

@@ -85,7 +85,7 @@ class _Run:
     def shape(self, cuts: list[int], i: int) -> tuple[float, float]:
         """Where the drop of a cut is halfway, and whether plateaus and a shoulder frame it.
 
-        The first plateau may be short: a run often spends it descending to it.
+        The first stage needs the length of a plateau but not its flatness: a run often spends it descending to it.
         """
         edges = [0, *cuts, len(self.curves)]
         low, high = self.level(edges[i], edges[i + 1]), self.level(edges[i + 1], edges[i + 2])
@@ -96,7 +96,7 @@ class _Run:
             return edges[i + 1], 0.0
         place = edges[i] + middle
         before, after = self.flat(edges, i), self.flat(edges, i + 1)
-        lengths = [len(after)] if i == 0 else [len(before), len(after)]
+        lengths = (place if i == 0 else len(before), len(after))
         plateau = min(lengths) / (self.thresholds.plateau * len(self.curves))
         return place, min(self.shoulder(before, after, place) / self.thresholds.shoulder, plateau)
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import xarray as xr
 
 from headwise.core.errors import ConfigError
+from headwise.core.trajectory import attribute
 from headwise.phases.agreement import Agreement, compare
 from headwise.phases.compensation import Compensation, find_compensation
 from headwise.phases.config import DEFAULT, Thresholds
@@ -61,7 +62,9 @@ class RunReport(PhaseReport):
     @property
     def offshoots(self) -> tuple[Offshoot, ...]:
         """Offshoots of all blocks in time order."""
-        return tuple(sorted((o for events in self.events for o in events.offshoots), key=lambda o: (o.step, o.block, o.head)))
+        return tuple(
+            sorted((o for events in self.events for o in events.offshoots), key=lambda o: (o.step, o.block, o.head))
+        )
 
     @property
     def competitive(self) -> Span | None:
@@ -103,7 +106,9 @@ class RunReport(PhaseReport):
             column = {pattern.label: p for p, pattern in enumerate(block.patterns)}
             for head, label in events.specialisation.final.items():
                 share = float(block.shares[-1, head - 1, column[label]]) if label is not None else None
-                heads.append({"head": head, "pattern": label, "share": share} | ({"block": events.block} if several else {}))
+                heads.append(
+                    {"head": head, "pattern": label, "share": share} | ({"block": events.block} if several else {})
+                )
         starts = [events.cooperative.start for events in self.events if events.cooperative]
         return {
             "heads": heads,
@@ -129,18 +134,18 @@ def detect(
 
     `groups="found"` ignores the groups a trajectory names and finds the patterns in its attention.
     """
-    if isinstance(trajectory, xr.Dataset) and "seed" not in trajectory.dims:
-        return detect_run(trajectory, groups=groups, thresholds=thresholds)
     from headwise.phases.seeds import summarise
 
-    if isinstance(trajectory, xr.Dataset):
+    if not isinstance(trajectory, xr.Dataset):
+        runs = list(trajectory)
+    elif "seed" in trajectory.dims:
         runs = [trajectory.isel(seed=i) for i in range(trajectory.sizes["seed"])]
     else:
-        runs = list(trajectory)
+        runs = [trajectory]
     if not runs:
         raise ConfigError("detect needs at least one trajectory; the list is empty")
-    names = [_seed_name(run, i) for i, run in enumerate(runs)]
-    return summarise([detect_run(run, groups=groups, thresholds=thresholds) for run in runs], names)
+    reports = [detect_run(run, groups=groups, thresholds=thresholds) for run in runs]
+    return reports[0] if len(reports) == 1 else summarise(reports, _seed_names(runs))
 
 
 def detect_run(trajectory: xr.Dataset, *, groups: Groups = "given", thresholds: Thresholds = DEFAULT) -> RunReport:
@@ -151,14 +156,10 @@ def detect_run(trajectory: xr.Dataset, *, groups: Groups = "given", thresholds: 
     function = _function(trajectory, steps, thresholds)
     loss = _loss(trajectory, steps, thresholds)
     source = head_source(trajectory, groups)
-    if isinstance(source, str):
-        heads, blocks, events = HeadsReading(notes=(source,)), (), ()
-        index_steps, index = np.zeros(0), None
-    else:
-        heads, blocks, events = _heads(source, thresholds)
-        index_steps, index = source.steps, _index(source, trajectory, notes)
+    heads, blocks, events = _heads(source, thresholds)
+    index_steps, index = (np.zeros(0), None) if isinstance(source, str) else _index(source, trajectory, notes)
     readings: dict[str, Reading] = {"function": function, "loss": loss, "heads": heads}
-    compensation = _compensations(trajectory, events, groups, notes)
+    compensation = _compensations(trajectory, events, notes)
     agreement = compare(readings, float(steps[-1] - steps[0]), thresholds)
     said = [note for reading in readings.values() for note in reading.notes] + notes
     return RunReport(
@@ -193,38 +194,43 @@ def _loss(trajectory: xr.Dataset, steps: np.ndarray, thresholds: Thresholds) -> 
 
 
 def _heads(
-    source: HeadSource, thresholds: Thresholds
+    source: HeadSource | str, thresholds: Thresholds
 ) -> tuple[HeadsReading, tuple[HeadsReading, ...], tuple[Events, ...]]:
     """Stages over all blocks together (a pattern is held wherever a head holds it); events block by block."""
-    count, blocks, heads = source.shares.shape[:3]
-    together = read_heads(source.steps, source.shares.reshape(count, blocks * heads, -1), source.patterns, thresholds)
-    single = ("heads: one head has nobody to compete with; competition and offshoots need two",) if heads == 1 else ()
-    few = (f"heads: {count} evaluation shows no change; only what it copies is read",) if count == 1 else ()
-    notes = (*source.notes, *together.notes, *single, *few)
-    whole = HeadsReading(
-        together.stages, notes, together.steps, together.shares, together.patterns, together.holds, together.copying
-    )
-    each = tuple(read_heads(source.steps, source.shares[:, b], source.patterns, thresholds) for b in range(blocks))
-    return whole, each, tuple(find_events(one, heads, thresholds, b + 1) for b, one in enumerate(each))
+    if isinstance(source, str):
+        return HeadsReading(notes=(source,)), (), ()
+    notes = list(source.notes)
+    steps, shares = source.steps, source.shares
+    if len(steps) < thresholds.evaluations:
+        notes.append(
+            f"heads: {len(steps)} finite evaluations are too few to time a change; only what heads copy at the last "
+            f"one is read; evaluate at least {thresholds.evaluations} times"
+        )
+        steps, shares = steps[-1:], shares[-1:]
+    count, blocks, heads = shares.shape[:3]
+    if heads == 1:
+        notes.append("heads: one head has nobody to compete with; competition and offshoots need two")
+    together = read_heads(steps, shares.reshape(count, blocks * heads, -1), source.patterns, thresholds)
+    each = tuple(read_heads(steps, shares[:, b], source.patterns, thresholds) for b in range(blocks))
+    events = tuple(find_events(one, heads, thresholds, b + 1) for b, one in enumerate(each))
+    return replace(together, notes=(*notes, *together.notes)), each, events
 
 
-def _index(source: HeadSource, trajectory: xr.Dataset, notes: list[str]) -> np.ndarray | None:
-    """The competition index (step, block), from attention by lag or from a recorded overlap."""
+def _index(source: HeadSource, trajectory: xr.Dataset, notes: list[str]) -> tuple[np.ndarray, np.ndarray | None]:
+    """Steps and competition index (step, block), from attention by lag or from a recorded overlap."""
     if source.shares.shape[2] < 2:
         notes.append("competition index: one head has no overlap with another; it is left out")
-        return None
+        return source.steps, None
     overlap = source.overlap
     if overlap is None and "head_overlap" in trajectory:
         overlap = trajectory["head_overlap"].sel(step=source.steps).values
     if overlap is None or not np.isfinite(overlap).all():
         notes.append("competition index: needs attention_by_lag or head_overlap; it is left out")
-        return None
-    return np.stack([competition_index(overlap[:, b]) for b in range(overlap.shape[1])], axis=1)
+        return source.steps, None
+    return source.steps, np.stack([competition_index(overlap[:, b]) for b in range(overlap.shape[1])], axis=1)
 
 
-def _compensations(
-    trajectory: xr.Dataset, events: Sequence[Events], groups: Groups, notes: list[str]
-) -> list[Compensation]:
+def _compensations(trajectory: xr.Dataset, events: Sequence[Events], notes: list[str]) -> list[Compensation]:
     if not any(block.offshoots for block in events):
         return []
     source = value_coefficients(trajectory)
@@ -261,14 +267,22 @@ def _compensation(item: Compensation, several: bool) -> dict[str, Any]:
         "duration": deepest.duration if deepest else None,
         "recovers": deepest.recovers if deepest else None,
         "heads": [
-            {"head": d.head, "before": d.before, "depth": d.depth, "at": d.step, "duration": d.duration, "recovers": d.recovers}
+            {
+                "head": d.head,
+                "before": d.before,
+                "depth": d.depth,
+                "at": d.step,
+                "duration": d.duration,
+                "recovers": d.recovers,
+            }
             for d in item.dips
         ],
     }
 
 
-def _seed_name(run: xr.Dataset, i: int) -> int | str:
-    if "seed" in run.coords:
-        return int(run["seed"].values)
-    name = run.attrs.get("seed", i)
-    return name if isinstance(name, int | str) else int(name)
+def _seed_names(runs: Sequence[xr.Dataset]) -> list[int | str]:
+    """The seed of each run, or its place in the list (from 1) where seeds are unknown or not all different."""
+    names = [run["seed"].item() if "seed" in run.coords else attribute(run, "seed") for run in runs]
+    if any(name is None for name in names) or len(set(names)) < len(names):
+        return list(range(1, len(runs) + 1))
+    return names

@@ -164,10 +164,15 @@ class SeedsReport(PhaseReport):
             notes += [f"seed {name}: {note}" for note in run.agreement.notes]
         shared = [note for note, count in Counter(n for run in self.runs for n in run.notes).items() if count]
         return {
-            "agrees": sum(run.agreement.agrees for run in self.runs) / len(self.runs),
-            "counts": {name: [len(run.readings[name].stages) for run in self.runs] for name in ("function", "loss", "heads")},
+            "agrees": sum(run.agreement.agrees is True for run in self.runs) / len(self.runs),
+            "counts": {
+                name: [len(run.readings[name].stages) for run in self.runs] for name in ("function", "loss", "heads")
+            },
             "boundaries": [],
-            "order": {"verdict": orders.most_common(1)[0][0], "shares": {k: n / len(self.runs) for k, n in orders.items()}},
+            "order": {
+                "verdict": orders.most_common(1)[0][0],
+                "shares": {k: n / len(self.runs) for k, n in orders.items()},
+            },
             "notes": notes + shared,
         }
 
@@ -193,7 +198,9 @@ class SeedsReport(PhaseReport):
         per_block = len(self.matching[seed]) // max(1, len(self.runs[seed].events))
         return self.matching[seed].index((offshoot.block - 1) * per_block + offshoot.head) % per_block + 1
 
-    def _grouped(self, items: Callable[[RunReport], Sequence[Any]], key: Callable[[Any], Key]) -> dict[Key, list[tuple[int, Any]]]:
+    def _grouped(
+        self, items: Callable[[RunReport], Sequence[Any]], key: Callable[[Any], Key]
+    ) -> dict[Key, list[tuple[int, Any]]]:
         groups: dict[Key, list[tuple[int, Any]]] = {}
         for seed, run in enumerate(self.runs):
             for item in items(run):
@@ -211,7 +218,9 @@ def summarise(runs: Sequence[RunReport], names: Sequence[int | str]) -> SeedsRep
     usual = most_common(stories)
     reference = stories.index(usual)
     matching = tuple(match_heads(runs[reference], run) for run in runs)
-    counts = {name: most_common([len(run.readings[name].stages) for run in runs]) for name in ("function", "loss", "heads")}
+    counts = {
+        name: most_common([len(run.readings[name].stages) for run in runs]) for name in ("function", "loss", "heads")
+    }
     disagreements: list[tuple[int | str, str]] = []
     for name, run, story in zip(names, runs, stories, strict=True):
         for reading, count in counts.items():

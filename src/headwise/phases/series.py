@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.interpolate import PchipInterpolator
 from scipy.ndimage import median_filter, uniform_filter1d
 
 SPIKE_WINDOW = 3
@@ -54,13 +55,14 @@ def without_spikes(values: np.ndarray, width: int = SPIKE_WINDOW) -> np.ndarray:
 def on_grid(series: Series, points: int) -> np.ndarray:
     """The despiked curves at `points` even times, (points, curves).
 
-    Where evaluations are denser than the grid each point averages those around it; elsewhere they are interpolated.
+    Where evaluations are denser than the grid each point averages those around it; elsewhere monotone cubics bridge
+    them, which unlike straight lines leave a plateau flat up to a gap and put no corner into a drop.
     """
     smooth = without_spikes(series.values)
     share = (series.steps - series.start) / series.length
     factor = int(np.clip(np.ceil(len(share) / points), 1, 64))
     fine = np.linspace(0, 1, (points - 1) * factor + 1)
-    curves = np.stack([np.interp(fine, share, column) for column in smooth.T], axis=1)
+    curves = PchipInterpolator(share, smooth, axis=0)(fine)
     if factor > 1:
         curves = uniform_filter1d(curves, size=factor, axis=0, mode="nearest")[::factor]
     return np.asarray(curves)

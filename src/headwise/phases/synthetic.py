@@ -27,18 +27,26 @@ Kind = Literal["staged", "stage-free"]
 class Ranges(Config):
     """What the suite covers; times and widths are shares of the run."""
 
-    evaluations: Annotated[Interval, Field(description="evaluations in a run")] = (50, 400)
+    evaluations: Annotated[tuple[int, int], Field(description="evaluations in a run")] = (50, 400)
     heads: Annotated[tuple[int, int], Field(description="attention heads")] = (2, 6)
     groups: Annotated[tuple[int, int], Field(description="groups of lags")] = (2, 6)
-    plateau: Annotated[Interval, Field(description="shortest distance between boundaries; the rest is random")] = (0.12, 0.2)
+    plateau: Annotated[Interval, Field(description="shortest distance between boundaries; the rest is random")] = (
+        0.12,
+        0.2,
+    )
     width: Annotated[Interval, Field(description="10-90 % width of a drop")] = (0.01, 0.1)
     fall: Annotated[Interval, Field(description="loss after a drop / loss before it")] = (0.2, 0.75)
     noise: Annotated[Interval, Field(description="standard deviation / smallest drop")] = (0.0, 0.05)
     tail: Annotated[Interval, Field(description="height of the t^(-1/2) tail after a drop / that drop")] = (0.0, 0.25)
-    descent: Annotated[Interval, Field(description="time constant of the initial descent, when there is one")] = (0.003, 0.02)
+    descent: Annotated[Interval, Field(description="time constant of the initial descent, when there is one")] = (
+        0.003,
+        0.02,
+    )
     overfit: Annotated[Interval, Field(description="rise at the end of the run / last drop")] = (0.0, 0.5)
     spikes: Annotated[tuple[int, int], Field(description="single evaluations far off")] = (0, 4)
-    offset: Annotated[Interval, Field(description="bottom of an intermediate KL curve / what is still to be learned")] = (0.0, 0.5)
+    offset: Annotated[
+        Interval, Field(description="bottom of an intermediate KL curve / what is still to be learned")
+    ] = (0.0, 0.5)
     focus: Annotated[Interval, Field(description="share of attention on the first pattern")] = (0.6, 0.95)
     new_share: Annotated[Interval, Field(description="final share of the pattern a head leaves for")] = (0.45, 0.95)
     residue: Annotated[Interval, Field(description="share of patterns that a head does not copy")] = (0.0, 0.12)
@@ -96,7 +104,11 @@ def draw_case(name: int, seed: int, ranges: Ranges) -> Case:
     }
     trajectory = assemble(
         variables,
-        {"step": steps, "predictor": [f"prefix_{i + 1}" for i in range(groups)], "lag": np.arange(1, patterns.shape[1] + 1)},
+        {
+            "step": steps,
+            "predictor": [f"prefix_{i + 1}" for i in range(groups)],
+            "lag": np.arange(1, patterns.shape[1] + 1),
+        },
         {"groups": lags, "alpha": [[float(patterns[k, lag - 1]) for lag in group] for k, group in enumerate(lags)]},
     )
     departures = tuple(
@@ -133,7 +145,13 @@ def _plan(rng: np.random.Generator, kind: Kind, heads: int, groups: int, ranges:
     if not tied:
         return _Plan(times, tuple((pair,) for pair in pairs))
     at = int(rng.integers(moments))
-    return _Plan(times, tuple(tuple(pairs[j : j + 1] if j < at else pairs[j : j + 2] if j == at else pairs[j + 1 : j + 2]) for j in range(moments)))
+    return _Plan(
+        times,
+        tuple(
+            tuple(pairs[j : j + 1] if j < at else pairs[j : j + 2] if j == at else pairs[j + 1 : j + 2])
+            for j in range(moments)
+        ),
+    )
 
 
 def _ramp(time: np.ndarray, middle: float, width: float) -> np.ndarray:
@@ -150,7 +168,9 @@ def _levels(rng: np.random.Generator, plan: _Plan, ranges: Ranges) -> np.ndarray
     return np.cumprod(np.concatenate([[1.0], falls]))
 
 
-def _loss(rng: np.random.Generator, time: np.ndarray, plan: _Plan, ramps: list[np.ndarray], ranges: Ranges) -> np.ndarray:
+def _loss(
+    rng: np.random.Generator, time: np.ndarray, plan: _Plan, ramps: list[np.ndarray], ranges: Ranges
+) -> np.ndarray:
     levels = _levels(rng, plan, ranges)
     drops = -np.diff(levels)
     curve = np.full_like(time, levels[0])
@@ -186,7 +206,9 @@ def _overfitting(rng: np.random.Generator, time: np.ndarray, plan: _Plan, last: 
     if rng.random() < 0.6:
         return np.zeros_like(time)
     begin = (plan.times[-1] if len(plan.times) else 0.2) + 0.08
-    return np.asarray(rng.uniform(*ranges.overfit) * last * np.clip((time - begin) / (1 - begin), 0, None) ** rng.uniform(1, 2))
+    return np.asarray(
+        rng.uniform(*ranges.overfit) * last * np.clip((time - begin) / (1 - begin), 0, None) ** rng.uniform(1, 2)
+    )
 
 
 def _disturbed(rng: np.random.Generator, curves: np.ndarray, smallest: float, ranges: Ranges) -> np.ndarray:
@@ -211,7 +233,10 @@ def _kl(
     offset[-1] = 0.02
     dearer = rng.uniform(1, 2)
     levels = np.array(
-        [[offset[i] + weight[i + 1 : s + 1].sum() * dearer + weight[s + 1 : i + 1].sum() for i in range(groups)] for s in learned]
+        [
+            [offset[i] + weight[i + 1 : s + 1].sum() * dearer + weight[s + 1 : i + 1].sum() for i in range(groups)]
+            for s in learned
+        ]
     )
     curves = np.tile(levels[0], (len(time), 1))
     for j, (ramp, middle) in enumerate(zip(ramps, plan.times, strict=True)):
@@ -221,7 +246,7 @@ def _kl(
     changes = [float(np.linalg.norm(change)) for change in np.diff(levels, axis=0)]
     smallest = min(changes) if changes else 0.3
     curves += _overfitting(rng, time, plan, smallest, ranges)[:, None]
-    return np.clip(_disturbed(rng, curves, smallest / np.sqrt(groups), ranges), 1e-6, None)
+    return np.asarray(np.clip(_disturbed(rng, curves, smallest / np.sqrt(groups), ranges), 1e-6, None))
 
 
 def _patterns(rng: np.random.Generator, groups: int, ranges: Ranges) -> tuple[list[list[int]], np.ndarray]:
@@ -250,7 +275,9 @@ def _attention(
     begin, pace = rng.uniform(0, 0.05), rng.uniform(0.01, 0.05)
     shares = np.zeros((len(time), heads, groups))
     rising = _ramp(time, begin, pace) if rng.random() < 0.8 else np.ones_like(time)
-    shares[..., 0] = rising[:, None] * rng.uniform(*ranges.focus, size=heads) * (1 - 0.2 * _tail(time, begin, 0.05))[:, None]
+    shares[..., 0] = (
+        rising[:, None] * rng.uniform(*ranges.focus, size=heads) * (1 - 0.2 * _tail(time, begin, 0.05))[:, None]
+    )
     shares[..., 1:] = rng.uniform(*ranges.residue, size=(heads, groups - 1)) / max(groups - 1, 1)
     if groups > 1:
         shares[..., 1] += rising[:, None] * rng.uniform(*ranges.residue, size=heads)

@@ -92,7 +92,7 @@ def _render_run(report: RunReport) -> list[str]:
             lines.append(f"{name:>10}  {_stage_line(stages, data)}  {len(stages)} stage{'s' * (len(stages) > 1)}")
     if data.rows:
         lines.append(f"{'':>10}  " + "  ".join(f"{s} = {_pattern_text(report, label)}" for label, s in symbols.items()))
-    return lines + [""] + _sentences(report)
+    return [*lines, "", *_sentences(report)]
 
 
 def _sentences(report: RunReport) -> list[str]:
@@ -119,8 +119,9 @@ def _sentences(report: RunReport) -> list[str]:
             lines.append(f"heads {', '.join(map(str, owners))} end on the same pattern {label}{place}")
     if report.function.stages:
         lines.append(f"order of predictors {report.function.order}: {report.function.reason}")
-    lines.append("the readings agree" if report.agreement.agrees else "the readings do not agree")
-    return lines + [*report.agreement.notes, *report.notes]
+    if report.agreement.agrees is not None:
+        lines.append("the readings agree" if report.agreement.agrees else "the readings do not agree")
+    return [*lines, *report.agreement.notes, *report.notes]
 
 
 def _render_seeds(report: SeedsReport) -> str:
@@ -131,19 +132,27 @@ def _render_seeds(report: SeedsReport) -> str:
             f"{s['start']:.4g} [{s['start_interval'][0]:.4g}, {s['start_interval'][1]:.4g}]" for s in stages[1:]
         )
         share = stages[0]["share"] if stages else 0.0
-        lines.append(f"{name}: {len(stages)} stages in {share:.0%} of seeds" + (f", boundaries {places}" if places else ""))
+        lines.append(
+            f"{name}: {len(stages)} stages in {share:.0%} of seeds" + (f", boundaries {places}" if places else "")
+        )
     phase = json["competitive"]
     if phase["start"] is not None:
-        lines.append(f"competitive phase from {phase['start']:.4g} to {phase['end']:.4g} in {phase['share']:.0%} of seeds")
-    for o in json["offshoots"]:
         lines.append(
-            f"offshoot {o['from']} to {o['to']}: {o['step']:.4g} [{o['interval'][0]:.4g}, {o['interval'][1]:.4g}], "
-            f"{o['share']:.0%} of seeds, head {o['head']} of the reference"
+            f"competitive phase from {phase['start']:.4g} to {phase['end']:.4g} in {phase['share']:.0%} of seeds"
         )
-    for c in json["compensation"]:
-        lines.append(f"compensation for pattern {c['to']}: {c['depth']:.2f} of the gain, {c['share']:.0%} of seeds")
+    lines += [
+        f"offshoot {o['from']} to {o['to']}: {o['step']:.4g} [{o['interval'][0]:.4g}, {o['interval'][1]:.4g}], "
+        f"{o['share']:.0%} of seeds, head {o['head']} of the reference"
+        for o in json["offshoots"]
+    ]
+    lines += [
+        f"compensation for pattern {c['to']}: {c['depth']:.2f} of the gain, {c['share']:.0%} of seeds"
+        for c in json["compensation"]
+    ]
     lines += [f"seed {name}: {how}" for name, how in report.disagreements]
-    return "\n".join([*lines, "", f"seed {report.names[report.reference]}:", *_render_run(report.runs[report.reference])])
+    return "\n".join(
+        [*lines, "", f"seed {report.names[report.reference]}:", *_render_run(report.runs[report.reference])]
+    )
 
 
 def _symbols(report: RunReport) -> dict[Label, str]:
