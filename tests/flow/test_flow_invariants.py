@@ -67,7 +67,7 @@ def test_attention_stays_inside_and_logits_keep_their_sum_and_loss_never_rises(c
 @settings(max_examples=25, deadline=None)
 @given(cases())
 def test_loss_falls_by_the_squared_speed(case: Case) -> None:
-    """dL/dt = −Σ‖V̇‖² − Σ‖q̇‖² under Π², with ⟨g, Π g⟩ in place of the last term under Π; against a difference quotient."""
+    """dL/dt = −Σ‖V̇‖² − Σ‖q̇‖² under Π², with ⟨g, Π g⟩ for the last term under Π; by a difference quotient."""
     system, y, step = case.system, case.system.pack(case.state), 1e-5
     velocity = system.field(0.0, y)
     ahead, behind = system.unpack(y + step * velocity), system.unpack(y - step * velocity)

@@ -1,4 +1,4 @@
-"""The reduction against the d × d system, against the residual tensor written out, and its systems against each other."""
+"""The reduction against the d × d system, against the residual tensor written out; systems against each other."""
 
 from __future__ import annotations
 

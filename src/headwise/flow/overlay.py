@@ -26,7 +26,7 @@ Theory = Literal["printed", "two-group"]
 
 @dataclass(frozen=True, eq=False)
 class Overlay:
-    """One stage: attention on groups and alignments (t, H, n) of flow and theory, heads in the same order."""
+    """One stage: attention on groups and alignments (t, H, n) of flow and theory, heads in the flow's order."""
 
     stage: int
     theory: Theory
@@ -65,17 +65,18 @@ def overlay(
     times = np.linspace(start, end, points)
     seen = flow.heads(times)
     staying = [k for k in range(seen.attention.shape[1]) if k != left[stage] and k not in learned]
-    order = [*staying, *learned, left[stage]]
+    # The theories know staying, learned and leaving heads, in this order; the overlay has the flow's own.
+    back = np.argsort([*staying, *learned, left[stage]])
     solve = _printed if theory == "printed" else _grouped
     told = solve(flow, stage, times, staying, learned, left[stage], epsilon)
     return Overlay(
         stage,
         theory,
         times,
-        seen.group_attention[:, order],
-        seen.alignment[:, order],
-        told.group_attention,
-        told.alignment,
+        seen.group_attention,
+        seen.alignment,
+        told.group_attention[:, back],
+        told.alignment[:, back],
     )
 
 

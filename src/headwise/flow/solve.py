@@ -101,8 +101,10 @@ def integrate_euler(system: System, y: Array, *, t_end: float, step: float, kept
         if i in due:
             states.append(y.copy())
     rows, times = np.stack(states), step * marks
-    if not np.isfinite(rows).all():
-        raise RunFailed(f"Euler with step {step:g} diverged; lower euler_step")
+    with np.errstate(all="ignore"):
+        loss = system.loss(system.unpack(rows[[0, -1]]))
+    if not loss[1] <= loss[0]:
+        raise RunFailed(f"Euler with step {step:g} diverged: the loss rose from {loss[0]:g}; lower euler_step")
 
     def between(wanted: Array) -> Array:
         right = np.clip(np.searchsorted(times, wanted), 1, len(times) - 1)

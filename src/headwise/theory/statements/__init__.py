@@ -1,0 +1,1 @@
+"""One file per statement; `headwise.theory.registry` lists them in the order of the paper."""

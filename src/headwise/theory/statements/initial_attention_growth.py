@@ -1,0 +1,64 @@
+"""App. initialization: for small t attention is 1/T + ½t²s̈(0); the order of the remainder is measured."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from headwise.flow.reduction import State
+from headwise.flow.solve import integrate
+from headwise.flow.systems import all_heads
+from headwise.theory.instance import Array, Instance, draw_instance
+from headwise.theory.statement import Outcome, Statement, bound
+from headwise.theory.statements.initial_attention_curvature import centred_squares
+
+TIMES = np.array([0.05, 0.1, 0.2])
+
+
+def attention(i: Instance) -> Array:
+    """s_1(t) at small times, from V = 0 and uniform attention."""
+    system = all_heads(i.target(), i.heads, chart="s")
+    y = system.pack(State(np.zeros((i.heads, i.heads)), np.full((i.heads, i.positions), 1 / i.positions)))
+    return system.unpack(integrate(system.field, y, t_end=0.2, rtol=1e-13, atol=1e-16).at(TIMES)).moving[:, 0]
+
+
+def printed(i: Instance) -> Array:
+    """(1/T²)(I − 11ᵀ/T)G1, with G1 read as for s̈(0)."""
+    return np.repeat(centred_squares(i)[None] / i.positions**2, len(TIMES), 0)
+
+
+def corrected(i: Instance) -> Array:
+    return 1 / i.positions + 0.5 * TIMES[:, None] ** 2 * centred_squares(i) / i.positions**3
+
+
+def as_printed(rng: np.random.Generator, trials: int) -> Outcome:
+    errors = []
+    for _ in range(min(trials, 8)):
+        i = draw_instance(rng)
+        errors.append(float(np.abs(attention(i) - printed(i))[0].max()))
+    return bound(errors, within=1e-3, evidence=f"off by up to {max(errors):.2g} at t = 0.05; no time in it, and no 1/T")
+
+
+def as_corrected(rng: np.random.Generator, trials: int) -> Outcome:
+    """The remainder falls at least like t^2.5 as t halves."""
+    rates, sizes = [], []
+    for _ in range(min(trials, 8)):
+        i = draw_instance(rng)
+        rest = np.abs(attention(i) - corrected(i)).max(-1)
+        growth = 0.5 * TIMES[-1] ** 2 * np.abs(centred_squares(i)).max() / i.positions**3
+        rates.append(float(np.log2(rest[2] / rest[1])))
+        sizes.append(float(rest[2] / growth))
+    return bound(
+        [max(0.0, 2.5 - min(rates)), max(sizes) - 0.5],
+        within=0.0,
+        evidence=f"the remainder falls like t^{min(rates):.2f} or faster; {max(sizes):.0%} of the growth at t = 0.2",
+    )
+
+
+STATEMENT = Statement(
+    "initial-attention-growth",
+    "App. initialization: s_k(t)",
+    "s_k(t) ≈ (1/T²)(I − 11ᵀ/T)G1",
+    "s_k(t) = 1/T + ½t²s̈(0) + O(t³)",
+    as_printed,
+    as_corrected,
+)
