@@ -21,6 +21,9 @@ from headwise.core.errors import HeadwiseError
 MODULES = (
     "train",
     "show",
+    "phases",
+    "flow",
+    "check",
     "catalogue",
 )
 """One module of `headwise.cli` per command, in the order of `headwise --help`."""

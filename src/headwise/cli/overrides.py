@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from headwise.core.config import known_keys, nearest_key, validated
+from headwise.core.config import Config, known_keys, nearest_key, validated
 from headwise.core.errors import ConfigError
 from headwise.study.config import RunConfig
 
@@ -41,9 +41,11 @@ def take_config_options(arguments: Sequence[str]) -> tuple[list[str], list[str]]
     return rest, taken
 
 
-def parse_overrides(arguments: Sequence[str], options: Sequence[str]) -> dict[str, Any]:
+def parse_overrides(
+    arguments: Sequence[str], options: Sequence[str], schema: type[Config] = RunConfig
+) -> dict[str, Any]:
     """`--task.m 1.5 --measure.windows 4 8 --train.lr=0.01` as `{key: value}`; `options` only help a misspelt one."""
-    keys = [key for key in known_keys(RunConfig) if key not in FIXED]
+    keys = [key for key in known_keys(schema) if key not in FIXED]
     found: dict[str, list[str]] = {}
     current: list[str] | None = None
     for argument in arguments:
@@ -97,7 +99,7 @@ def resolve(base: RunConfig, values: Mapping[str, Any]) -> RunConfig:
     return validated(RunConfig, content)
 
 
-def describe_keys(base: RunConfig) -> str:
+def describe_keys(base: Config) -> str:
     """Every key with its value in `base` and its meaning, for `--help`."""
     lines: list[str] = []
     _describe(base, "", lines)
@@ -132,14 +134,14 @@ def _value(key: str, texts: list[str]) -> Any:
     if not texts:
         raise ConfigError(f"--{key} needs a value")
     if len(texts) > 1:
-        return [_literal(text) for text in texts]
+        return [literal(text) for text in texts]
     text = texts[0]
     if "," in text and not text.lstrip().startswith(("[", "{", '"')):
-        return [_literal(part) for part in text.split(",") if part]
-    return _literal(text)
+        return [literal(part) for part in text.split(",") if part]
+    return literal(text)
 
 
-def _literal(text: str) -> Any:
+def literal(text: str) -> Any:
     if text.lower() in ("none", "null"):
         return None
     try:

@@ -11,7 +11,7 @@ from types import FrameType
 from typing import Any
 
 from headwise.cli.command import Command, print_json, say
-from headwise.cli.overrides import describe_keys, parse_overrides, read_config_file, resolve
+from headwise.cli.overrides import describe_keys, literal, parse_overrides, read_config_file, resolve
 from headwise.cli.progress import progress_display
 from headwise.core.errors import ConfigError, Interrupted
 from headwise.study.config import Preset, RunConfig
@@ -74,7 +74,7 @@ def resolve_arguments(arguments: argparse.Namespace, extra: list[str]) -> RunCon
     short = {key: getattr(arguments, option, None) for option, key in SHORTCUTS.items()}
     options = [f"--{option.replace('_', '-')}" for option in (*SHORTCUTS, "preset", "config", "out", "json", "recover")]
     overrides = parse_overrides(extra, options)
-    given = {key: _number(text) for key, text in short.items() if text is not None}
+    given = {key: literal(text) for key, text in short.items() if text is not None}
     return resolve(experiment(arguments.experiment, preset), {**values, **overrides, **given})
 
 
@@ -149,12 +149,6 @@ def _preset(name: Any) -> Preset:
     if name not in ("published", "text"):
         raise ConfigError(f"preset = {name!r} is unknown; take published or text")
     return "published" if name == "published" else "text"
-
-
-def _number(text: str) -> Any:
-    from headwise.cli.overrides import _literal
-
-    return _literal(text)
 
 
 COMMAND = Command("train", "train one model and keep everything it did", add, run)

@@ -1,0 +1,56 @@
+"""`headwise phases`: when the heads compete, when one leaves, and how sure that is; torch is not needed."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from headwise.cli.command import Command, print_json, refuse_extra, say
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("runs", type=Path, nargs="+", metavar="RUN", help="a run directory; several are taken as seeds")
+    parser.add_argument(
+        "--hide-groups",
+        action="store_true",
+        help="find the patterns in the attention instead of using the task's groups",
+    )
+    parser.add_argument("--figure", type=Path, metavar="FILE", help="also draw the timeline (png, pdf, svg; one run)")
+    parser.add_argument("--json", action="store_true", help="print the report as one JSON document")
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.epilog = (
+        "Three readings are made independently and compared: the loss (plateaus and drops), function space (which\n"
+        "predictor the model passes) and the heads (which pattern each copies). docs/detection.md says how far each\n"
+        "can be trusted.\n\nExamples:\n"
+        "  headwise phases runs/minimal/*-s0\n"
+        "  headwise phases runs/minimal/*-s[0-4] --json\n"
+    )
+
+
+def run(arguments: argparse.Namespace, extra: list[str]) -> int:
+    refuse_extra(extra)
+    from headwise.core.errors import ConfigError
+    from headwise.phases.report import RunReport, detect
+    from headwise.phases.timeline import render
+    from headwise.store import load_trajectory
+
+    trajectories = [load_trajectory(path) for path in arguments.runs]
+    report = detect(
+        trajectories[0] if len(trajectories) == 1 else trajectories,
+        groups="found" if arguments.hide_groups else "given",
+    )
+    if arguments.figure is not None:
+        from headwise.view.phases import draw_phases
+
+        if not isinstance(report, RunReport):
+            raise ConfigError("--figure draws one run; give one RUN")
+        draw_phases(trajectories[0], report, arguments.figure)
+        say(f"wrote {arguments.figure}")
+    if arguments.json:
+        print_json(report.to_json())
+    else:
+        print(render(report))
+    return 0
+
+
+COMMAND = Command("phases", "when the heads compete, when one leaves, and how sure that is", add, run)

@@ -1,0 +1,80 @@
+"""`flow`, `check` and `phases`: a flow is a run like any other, and each command answers in its JSON form."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from headwise.cli.main import main
+
+
+def answer(capsys: pytest.CaptureFixture[str], *arguments: object) -> dict:
+    assert main([str(a) for a in arguments]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def test_start_b_is_kept_and_read_by_phases_and_show(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    flow = answer(
+        capsys, "flow", "--start", "B", "--out", tmp_path, "--json", "--figure", tmp_path / "f.png",
+        "--overlay", tmp_path / "o.pdf",
+    )  # fmt: skip
+    assert flow["stage_times"] == pytest.approx([21.742, 167.452, 1042.39], abs=0.5)
+    assert [(o["head"], o["from"], o["to"]) for o in flow["offshoots"]] == [(3, 1, 2), (1, 1, 3)]
+    assert flow["plateaus"] == pytest.approx([6.12105, 1.945, 0.5, 0])
+    assert flow["loss_at"]["25"] == pytest.approx(2.165732, abs=1e-5)
+    assert flow["predicted"]["t2_head"] == 3
+    assert flow["dips"]
+    assert (tmp_path / "f.png").stat().st_size > 10_000
+    assert (tmp_path / "o.pdf").stat().st_size > 10_000
+    phases = answer(capsys, "phases", flow["run"], "--json")
+    assert [(o["head"], o["from"], o["to"]) for o in phases["offshoots"]] == [(3, 1, 2), (1, 1, 3)]
+    assert phases["offshoots"][0]["step"] == pytest.approx(167.45, rel=0.02)
+    assert phases["offshoots"][1]["step"] == pytest.approx(1042.4, rel=0.02)
+    assert set(phases) >= {"stages", "competitive", "offshoots", "compensation", "competition_index", "agreement"}
+    shown = answer(capsys, "show", flow["run"], "--json")
+    assert shown["status"] == "finished"
+    assert shown["final"]["excess_loss"] == pytest.approx(flow["loss_at"]["3000"], rel=1e-6)
+    assert main(["phases", flow["run"], "--figure", str(tmp_path / "p.svg")]) == 0
+    assert "head 3 leaves" in capsys.readouterr().out
+
+
+def test_ensemble(capsys: pytest.CaptureFixture[str]) -> None:
+    result = answer(capsys, "flow", "--seeds", "0..2", "--t-end", 400, "--json")
+    assert [flow["seed"] for flow in result["flows"]] == [0, 1, 2]
+    assert all(21 < flow["stage_times"][0] < 23 for flow in result["flows"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["flow", "--T", "2"], ["T = 2"]),
+        (["flow", "--m", "-1"], ["m"]),
+        (["flow", "--m", "nan"], ["m"]),
+        (["flow", "--start", "C"], ["start"]),
+        (["flow", "--strenghts", "1"], ["did you mean --strengths?"]),
+        (["flow", "--seed", "1", "--seeds", "1"], ["--seeds"]),
+        (["flow", "--seeds", "5..2"], ["--seeds"]),
+        (["flow", "--noise", "s-std", "--noise_scale", "0.5"], ["noise"]),
+        (["check", "copling"], ["did you mean coupling?"]),
+        (["check", "--trials", "0", "ordering"], ["trials"]),
+        (["phases", "absent"], ["absent"]),
+        (["phases"], ["RUN"]),
+    ],
+)
+def test_bad_input(arguments: list[str], words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(arguments) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert len(err.strip().splitlines()) == 1
+    for word in words:
+        assert word in err
+
+
+def test_check_answers_with_both_verdicts(capsys: pytest.CaptureFixture[str]) -> None:
+    result = answer(capsys, "check", "ordering", "coupling", "--trials", 3, "--workers", 1, "--json")
+    for statement in result["statements"]:
+        assert {"verdict", "error"} <= set(statement["printed"])
+        assert statement["corrected"]["verdict"] in ("holds", "approximate")
+    assert {s["name"]: s["printed"]["verdict"] for s in result["statements"]}["ordering"] == "fails"
