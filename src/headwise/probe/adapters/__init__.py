@@ -1,0 +1,25 @@
+"""The adapters, in the order in which they are asked; the first that claims a model has it.
+
+A new adapter is one file here that defines `ADAPTER`, and its name in `MODULES`.
+"""
+
+from __future__ import annotations
+
+import importlib
+
+from headwise.core.errors import ConfigError
+from headwise.probe.adapter import Adapter
+
+MODULES = ("own_decoder", "transformer_lens", "hugging_face", "torch_modules", "plain_function")
+
+
+def find_adapter(model: object) -> Adapter:
+    """The adapter that knows this model."""
+    for name in MODULES:
+        adapter: Adapter = importlib.import_module(f"{__name__}.{name}").ADAPTER
+        if adapter.claims(model):
+            return adapter
+    raise ConfigError(
+        f"cannot watch a {type(model).__name__}; give a torch module, a Hugging Face or TransformerLens model, "
+        "or a function from tokens to attention"
+    )

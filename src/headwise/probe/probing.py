@@ -1,0 +1,203 @@
+"""One look at a model: its attention on a fixed batch, as trajectory variables.
+
+The layout (blocks, heads, lags) is that of the first look; a model that changes it later is an error. Groups are not
+known here: `headwise.phases` finds the patterns.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from headwise.core.errors import ConfigError
+from headwise.core.trajectory import head_overlap
+from headwise.probe.adapter import Adapter, Batch, Layer
+from headwise.probe.adapters import find_adapter
+from headwise.probe.block_sums import PLACES, BlockSums, induction_score
+from headwise.probe.sequences import as_batch, on_device, passes, repeated_batch
+from headwise.probe.untouched import device_of, require_weights, untouched, unwrapped
+
+Induction = Literal["on", "off"]
+
+REPEATED = 8
+"""Repeated sequences that an induction score is the mean over."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What was seen: which adapter, which layers in order, how many heads each, which lags are kept."""
+
+    adapter: str
+    model: str
+    layers: tuple[str, ...]
+    heads: int
+    lags: tuple[int, ...]
+
+    def __str__(self) -> str:
+        ahead = f" and {-self.lags[0] + 1} ahead" if self.lags[0] < 1 else ""
+        return (
+            f"{self.model} ({self.adapter}): {len(self.layers)} layers of {self.heads} heads, "
+            f"lags up to {self.lags[-1]}{ahead}"
+        )
+
+
+class Probe:
+    """A batch to show and what to keep of the answer; the model is given to each look."""
+
+    def __init__(
+        self,
+        tokens: Any,
+        *,
+        queries: int | None = None,
+        lags: int = 64,
+        induction: Induction = "on",
+        adapter: Adapter | None = None,
+    ) -> None:
+        if lags < 1 or (queries is not None and queries < 1):
+            raise ConfigError(f"lags = {lags} and queries = {queries} must be at least 1")
+        self.batch = as_batch(tokens)
+        self.queries, self.lags, self.induction, self.adapter = queries, lags, induction, adapter
+        self.layout: Layout | None = None
+        self.notes: list[str] = []
+
+    def look(self, model: Any) -> dict[str, np.ndarray]:
+        """Variables of one record, without their `step` dimension. The model is left as it was."""
+        model = unwrapped(model)
+        require_weights(model)
+        adapter = self.adapter or find_adapter(model)
+        batch = on_device(self.batch, device_of(model))
+        sums = _Sums(self.queries)
+        with untouched(model):
+            for part in passes(batch):
+                sums.begin()
+                adapter.show(model, part, sums)
+            induction = self._induction(adapter, model, batch, sums)
+        for text in sums.notes:
+            self._note(text)
+        if not sums.blocks:
+            raise ConfigError(f"no attention was seen: {adapter.advice(model)}")
+        return self._record(sums.blocks, induction, adapter=adapter.name, model=type(model).__name__)
+
+    def coordinates(self) -> dict[str, list[int] | list[str]]:
+        """Labels of the dimensions that do not simply count."""
+        return {"lag": list(self._known().lags), "place": list(PLACES)}
+
+    def attributes(self) -> dict[str, object]:
+        """What a trajectory says about its origin."""
+        layout = self._known()
+        return {
+            "source": "probe",
+            "adapter": layout.adapter,
+            "model": layout.model,
+            "layers": list(layout.layers),
+            "notes": list(self.notes),
+        }
+
+    def _known(self) -> Layout:
+        if self.layout is None:
+            raise ConfigError("nothing has been probed yet; take a first look at the model")
+        return self.layout
+
+    def _induction(self, adapter: Adapter, model: Any, batch: Batch, sums: _Sums) -> list[np.ndarray] | None:
+        if self.induction == "off" or not sums.blocks:
+            return None
+        drawn = repeated_batch(batch, count=REPEATED)
+        if drawn is None or drawn[0].tokens.shape[1] != sums.blocks[0].keys:
+            self._note("no induction score: it needs sequences of at least 4 tokens, as (sequences, positions)")
+            return None
+        scores = _Scores(drawn[1])
+        adapter.show(model, drawn[0], scores)
+        return scores.scores
+
+    def _record(
+        self, blocks: list[BlockSums], induction: list[np.ndarray] | None, *, adapter: str, model: str
+    ) -> dict[str, np.ndarray]:
+        shares = _stacked([block.by_lag() for block in blocks], blocks)
+        lags = blocks[0].lags
+        if self.layout is None:
+            kept = self._kept(shares, lags)
+            self.layout = Layout(adapter, model, tuple(block.name for block in blocks), blocks[0].heads, kept)
+        elif (len(blocks), blocks[0].heads) != (len(self.layout.layers), self.layout.heads):
+            raise ConfigError(
+                f"the model now has {len(blocks)} layers of {blocks[0].heads} heads; the first look saw {self.layout}"
+            )
+        column = {int(lag): i for i, lag in enumerate(lags)}
+        if self.layout.lags[0] == 1 and float(np.nan_to_num(shares[..., lags < 1]).sum()) > 0:
+            raise ConfigError(
+                "the model looks ahead now, which it did not at the first look; probe it as another model"
+            )
+        places = np.stack([block.places() for block in blocks])
+        scored = np.full(places.shape[:2], np.nan) if induction is None else np.stack(induction)
+        record = {
+            "attention_by_lag": shares[..., [column[lag] for lag in self.layout.lags]],
+            "attention_entropy": np.stack([block.entropy() for block in blocks]),
+            "attention_concentration": (shares**2).sum(-1),
+            "attention_on": np.concatenate([places, scored[..., None]], axis=-1),
+            "head_overlap": head_overlap(shares),
+        }
+        alignments = [alignment for block in blocks if (alignment := block.write_alignment()) is not None]
+        if len(alignments) == len(blocks):
+            record["write_alignment"] = np.stack(alignments)
+        else:
+            self._note("what heads write is not known for every layer; write_alignment is left out")
+        return record
+
+    def _kept(self, shares: np.ndarray, lags: np.ndarray) -> tuple[int, ...]:
+        """Lags 1 to `self.lags`; for a model that looks ahead as many on the other side of the query's own token."""
+        ahead = float(np.nan_to_num(shares[..., lags < 1]).sum()) > 0
+        furthest = min(self.lags, int(lags[-1]))
+        return tuple(range(2 - furthest if ahead else 1, furthest + 1))
+
+    def _note(self, text: str) -> None:
+        if text not in self.notes:
+            self.notes.append(text)
+
+
+class _Sums:
+    """Adds each layer to the sums of its place in the pass."""
+
+    def __init__(self, queries: int | None) -> None:
+        self.queries = queries
+        self.blocks: list[BlockSums] = []
+        self.notes: list[str] = []
+        self._next = 0
+
+    def begin(self) -> None:
+        """Another pass over the same layers."""
+        self._next = 0
+
+    def layer(self, layer: Layer) -> None:
+        if self._next == len(self.blocks):
+            self.blocks.append(BlockSums(layer, queries=self.queries))
+        self.blocks[self._next].add(layer)
+        self._next += 1
+
+    def note(self, text: str) -> None:
+        self.notes.append(text)
+
+
+class _Scores:
+    """Keeps the induction score of each layer and nothing else."""
+
+    def __init__(self, period: int) -> None:
+        self.period = period
+        self.scores: list[np.ndarray] = []
+
+    def layer(self, layer: Layer) -> None:
+        self.scores.append(induction_score(layer.attention_BHQK, self.period))
+
+    def note(self, text: str) -> None:
+        """Already said by the pass over the user's batch."""
+
+
+def _stacked(arrays: list[np.ndarray], blocks: list[BlockSums]) -> np.ndarray:
+    other = next((block for block in blocks if (block.heads, block.keys) != (blocks[0].heads, blocks[0].keys)), None)
+    if other is not None:
+        raise ConfigError(
+            f"{other.name} has {other.heads} heads over {other.keys} positions, {blocks[0].name} has "
+            f"{blocks[0].heads} over {blocks[0].keys}; layers that differ cannot be compared head by head: "
+            "watch the parts of the model separately"
+        )
+    return np.stack(arrays)

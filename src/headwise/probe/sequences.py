@@ -1,0 +1,117 @@
+"""What a model is shown: a user's batch, made safe to keep, or sequences drawn for the purpose."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from headwise.core.errors import ConfigError
+from headwise.core.seeds import Stream, generator
+from headwise.probe.adapter import Batch
+
+Kind = Literal["repeated", "markov", "random"]
+"""`repeated`: a random half, twice; `markov`: each token has few successors; `random`: independent tokens."""
+
+SUCCESSORS = 4
+"""Tokens that may follow each token of a `markov` sequence."""
+INPUT_NAMES = ("input_ids", "tokens", "inputs_embeds", "src", "x", "query")
+"""Arguments that models call their input; among several the first of these."""
+LARGEST_MAPS = 2**22
+"""Entries of the attention maps of one head that a pass may produce; a larger batch goes in several passes."""
+
+
+def as_batch(given: Any) -> Batch:
+    """A private copy of what the user gave: a tensor or array, or a mapping of a model's keyword arguments."""
+    if isinstance(given, Mapping):
+        name = next((key for key in INPUT_NAMES if key in given), None)
+        if name is None:
+            raise ConfigError(
+                f"tokens: none of {', '.join(INPUT_NAMES)} is among the keys {', '.join(map(str, given))}"
+            )
+        others = {k: v.detach().clone() if isinstance(v, Tensor) else v for k, v in given.items() if k != name}
+        return Batch(_tokens(given[name]), name, others)
+    return Batch(_tokens(given))
+
+
+def _tokens(given: Any) -> Tensor:
+    tokens = given.detach().clone() if isinstance(given, Tensor) else torch.as_tensor(np.array(given))
+    if tokens.ndim == 1:
+        tokens = tokens[None]
+    if tokens.ndim not in (2, 3):
+        raise ConfigError(f"tokens of shape {tuple(tokens.shape)}; give (sequences, positions)")
+    if 0 in tokens.shape:
+        raise ConfigError(f"tokens of shape {tuple(tokens.shape)} are empty; give at least one sequence of one token")
+    if tokens.is_meta:
+        raise ConfigError("tokens are on the meta device, where they have no values; give real ones")
+    return tokens
+
+
+def on_device(batch: Batch, device: torch.device | None) -> Batch:
+    """The batch where the model is."""
+    if device is None:
+        return batch
+    others = {k: v.to(device) if isinstance(v, Tensor) else v for k, v in batch.others.items()}
+    return Batch(batch.tokens.to(device), batch.keyword, others)
+
+
+def passes(batch: Batch) -> list[Batch]:
+    """The batch in pieces whose attention maps fit into memory; one piece for all but large ones."""
+    rows, length = batch.tokens.shape[:2]
+    size = max(1, LARGEST_MAPS // length**2)
+    if rows <= size:
+        return [batch]
+    return [_rows(batch, slice(start, start + size)) for start in range(0, rows, size)]
+
+
+def _rows(batch: Batch, part: slice) -> Batch:
+    rows = batch.tokens.shape[0]
+    others = {
+        k: v[part] if isinstance(v, Tensor) and v.ndim and v.shape[0] == rows else v for k, v in batch.others.items()
+    }
+    return Batch(batch.tokens[part], batch.keyword, others)
+
+
+def repeated_batch(batch: Batch, *, count: int) -> tuple[Batch, int] | None:
+    """Sequences of the same length that run twice through random tokens of the batch, and their period.
+
+    Tokens are drawn from those the batch holds, so no vocabulary need be known. `None` where the input is no sequence
+    of tokens, is too short, or knows fewer than two tokens.
+    """
+    tokens = batch.tokens
+    length = tokens.shape[1]
+    if tokens.ndim != 2 or tokens.is_floating_point() or length < 4:
+        return None
+    real = tokens if batch.valid_BS is None else tokens[batch.valid_BS.to(tokens.device)]
+    known = torch.as_tensor(np.unique(real.cpu().numpy()), device=tokens.device)
+    if len(known) < 2:
+        return None
+    period, rng = length // 2, generator(0, Stream.TEST, length, len(known))
+    rows = min(count, tokens.shape[0])
+    drawn = np.stack([rng.choice(len(known), period, replace=len(known) < period) for _ in range(rows)])
+    index = torch.as_tensor(np.tile(drawn, (1, 3))[:, :length], device=tokens.device)
+    shown = _rows(batch, slice(0, rows))
+    others = dict(shown.others)
+    if batch.valid_BS is not None:
+        others["attention_mask"] = torch.ones_like(shown.others["attention_mask"])
+    return Batch(known[index], batch.keyword, others), period
+
+
+def synthetic(kind: Kind, *, vocabulary: int, sequences: int, length: int, seed: int) -> np.ndarray:
+    """Token ids, (sequences, length), drawn from `seed` alone."""
+    if vocabulary < 2:
+        raise ConfigError(f"a vocabulary of {vocabulary} gives no sequences; it needs at least 2 tokens")
+    rng = generator(seed, Stream.TEST, vocabulary, length)
+    if kind == "random":
+        return rng.integers(vocabulary, size=(sequences, length))
+    if kind == "repeated":
+        half = rng.integers(vocabulary, size=(sequences, max(1, length // 2)))
+        return np.tile(half, (1, 3))[:, :length]
+    follow = rng.integers(vocabulary, size=(vocabulary, SUCCESSORS))
+    tokens = rng.integers(vocabulary, size=(sequences, length))
+    for t in range(1, length):
+        tokens[:, t] = follow[tokens[:, t - 1], rng.integers(SUCCESSORS, size=sequences)]
+    return tokens
