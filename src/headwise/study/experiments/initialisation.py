@@ -1,0 +1,45 @@
+"""Initial scale of the attention matrices (Fig. ablations, left): the minimal model with u from 1 down to exactly 0."""
+
+from __future__ import annotations
+
+from headwise.study.config import Preset, RunConfig
+from headwise.study.experiments.minimal import minimal
+
+SCALES = ("xavier", "1e-3", "1e-6", "0")
+"""The initialisations beside the minimal model's own u = 1e-9."""
+
+
+def with_scale(preset: Preset, scale: str) -> RunConfig:
+    """The minimal model with another initial scale.
+
+    `xavier` is the figure's largest one: Xavier-uniform scores and values as published, U[-1, 1] and zero values in the
+    text's words.
+    """
+    base = minimal(preset)
+    if scale != "xavier":
+        start: dict[str, object] = {"init_scale": float(scale)}
+    elif preset == "published":
+        start = {"init": "xavier", "init_scale": 1.0, "init_values": "xavier"}
+    else:
+        start = {"init_scale": 1.0}
+    return base.model_copy(update={"experiment": f"init-{scale}", "model": base.model.model_copy(update=start)})
+
+
+def from_xavier(preset: Preset) -> RunConfig:
+    """The minimal model from Xavier-uniform weights; leaves the first plateau near step 110 in the paper."""
+    return with_scale(preset, "xavier")
+
+
+def from_1e3(preset: Preset) -> RunConfig:
+    """The minimal model from u = 1e-3; leaves the first plateau near step 200 in the paper."""
+    return with_scale(preset, "1e-3")
+
+
+def from_1e6(preset: Preset) -> RunConfig:
+    """The minimal model from u = 1e-6; leaves the first plateau near step 310 in the paper."""
+    return with_scale(preset, "1e-6")
+
+
+def from_0(preset: Preset) -> RunConfig:
+    """The minimal model from exactly equal heads, which stay equal: one pattern, and an excess loss near 0.86."""
+    return with_scale(preset, "0")
