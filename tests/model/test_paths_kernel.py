@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 import torch
-from path_grid import GRID, MINIMAL, TEXT, gradient, random_batch, random_decoder
+from path_grid import GRID, MINIMAL, PUBLISHED, TEXT, gradient, random_batch, random_decoder
 
 from headwise.model import kernel
 from headwise.model.compute import ComputeConfig
@@ -77,14 +77,15 @@ def test_evaluation_equals_the_reference(config: ModelConfig) -> None:
 @pytest.mark.parametrize("dictionary", [2, 17, 500])
 @pytest.mark.parametrize("rows", [1, 7])
 def test_odd_sizes(dictionary: int, rows: int) -> None:
-    for config in (MINIMAL, TEXT):
+    for config in (MINIMAL, TEXT, PUBLISHED):
         decoder = random_decoder(config, dictionary=dictionary, positions=6).float().double()
         compare(decoder, *random_batch(decoder, rows, counted=6))
 
 
 @pytest.mark.parametrize("positions", [1, 31, 40])
 def test_many_and_few_positions(positions: int) -> None:
-    for config in (MINIMAL, TEXT, TEXT.model_copy(update={"context": 1})):
+    narrow = [config.model_copy(update={"context": 1}) for config in (TEXT, PUBLISHED)]
+    for config in (MINIMAL, TEXT, PUBLISHED, *narrow):
         decoder = random_decoder(config, positions=positions).float().double()
         compare(decoder, *random_batch(decoder, 5, counted=min(positions, 27)))
 

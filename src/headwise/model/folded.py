@@ -15,10 +15,13 @@ from torch import Tensor
 from torch.nn import functional
 
 from headwise.model.decoder import Decoder
-from headwise.model.tables import tabulate
+from headwise.model.dropout import kept_scale, threshold
+from headwise.model.tables import attention_offset, projected, tabulate, with_bias
 
 LANES = 16
 """Floats in the widest vector."""
+COLUMNS = 64
+"""Columns the kernel works on at a time."""
 
 
 class Folded(NamedTuple):
@@ -32,6 +35,10 @@ class Folded(NamedTuple):
     """(rows, writes)"""
     offset: Tensor
     """(writes,)"""
+    project: Tensor
+    """(blocks, rows + writes, COLUMNS): queries, keys and values of dropped inputs, see `projections`"""
+    lag: Tensor
+    """(heads, keys, queries): relative positions beside `project`"""
     hidden_t: Tensor
     """(writes, units)"""
     hidden_bias: Tensor
@@ -56,11 +63,28 @@ def pitch(size: int) -> int:
     return padded(size) + (LANES if padded(size) % 128 == 0 else 0)
 
 
-def fold(decoder: Decoder, queries: int) -> Folded:
+def fold(decoder: Decoder, queries: int, *, embedding_dropout: float) -> Folded:
     """Fold a decoder for which `tables.additive` holds, for `queries` counted positions."""
     config, block = decoder.config, decoder.layers[0]
-    tables = tabulate(decoder)
-    none = tables.value_HRO.new_zeros(0, 0)
+    wide = pitch(block.writes)
+    none = torch.zeros(0, 0, dtype=decoder.dtype)
+    score = value = project = lag = none
+    if threshold(embedding_dropout):
+        stream = torch.cat([decoder.token_table(), decoder.position_table()])
+        offset = attention_offset(decoder)
+        project = projections(decoder, stream, scale=kept_scale(embedding_dropout))
+        if config.positions == "relative":
+            attention = block.attention
+            lag_HSQ = attention.lag_HS[:, attention.lag_SS[-queries:].clamp(min=1) - 1].transpose(1, 2)
+            size = -(-decoder.positions // 8) * 8
+            lag = rows(functional.pad(lag_HSQ, (0, 0, 0, size - decoder.positions)), -(-queries // 8) * 8)
+    else:
+        tables = tabulate(decoder)
+        stream, offset = tables.stream_RO, tables.offset_O
+        value = rows(tables.value_HRO, wide)
+        score_HRR = tables.score_HRR.transpose(1, 2)
+        by_token, by_position = score_HRR[:, :, : decoder.dictionary], score_HRR[:, :, -queries:]
+        score = torch.cat([rows(by_token, padded(decoder.dictionary)), rows(by_position, padded(queries))], dim=2)
     hidden = hidden_bias = gain = shift = back = back_bias = read = read_bias = none
     norm = block.norm_attention if config.norm == "post" else None
     if config.mlp:
@@ -82,14 +106,13 @@ def fold(decoder: Decoder, queries: int) -> Folded:
         shifted = read @ norm.bias
         read_bias = read_bias + shifted if read_bias.numel() else shifted
         read = read * norm.weight
-    score_HRR = tables.score_HRR.transpose(1, 2)
-    by_token, by_position = score_HRR[:, :, : decoder.dictionary], score_HRR[:, :, -queries:]
-    wide = pitch(block.writes)
     return Folded(
-        score=torch.cat([rows(by_token, padded(decoder.dictionary)), rows(by_position, padded(queries))], dim=2),
-        value=rows(tables.value_HRO, wide),
-        stream=rows(tables.stream_RO, wide),
-        offset=rows(tables.offset_O, wide),
+        score=score,
+        value=value,
+        stream=rows(stream, wide),
+        offset=rows(offset, wide),
+        project=project,
+        lag=lag,
         hidden_t=rows(hidden.T, padded(config.mlp)),
         hidden_bias=rows(hidden_bias, padded(config.mlp)),
         gain=rows(gain, wide),
@@ -99,6 +122,41 @@ def fold(decoder: Decoder, queries: int) -> Folded:
         read_t=rows(read.T, padded(decoder.dictionary)),
         read_bias=rows(read_bias, padded(decoder.dictionary)),
     )
+
+
+def projections(decoder: Decoder, rows_RD: Tensor, *, scale: float) -> Tensor:
+    """Queries, keys and values of every row and of every single coordinate, cut into blocks of columns.
+
+    The kernel adds a token row and a position row, takes dropped coordinates away and multiplies by `scale`, so biases
+    stand in the position rows divided by it. Keys of a merged score are the input itself.
+    """
+    config, attention, tokens = decoder.config, decoder.layers[0].attention, decoder.dictionary
+    if config.score == "merged":
+        query_HED = attention.score_HDD
+        key_HED = torch.eye(decoder.stream, dtype=decoder.dtype).expand(config.heads, -1, -1)
+    else:
+        query_HED, key_HED = attention.query_HED, attention.key_HED
+    query_HED = query_HED * attention.inverse_scale
+    q_HRE, k_HRE, v_HRO = (projected(rows_RD, weight) for weight in (query_HED, key_HED, attention.value_HED))
+    if config.attention_bias == "on":
+        q_HRE = with_bias(q_HRE, attention.query_bias_HE * (attention.inverse_scale / scale), tokens)
+        k_HRE = with_bias(k_HRE, attention.key_bias_HE / scale, tokens)
+        v_HRO = with_bias(v_HRO, attention.value_bias_HE / scale, tokens)
+    q_HRE = torch.cat([q_HRE, query_HED.transpose(1, 2)], dim=1)
+    k_HRE = torch.cat([k_HRE, key_HED.transpose(1, 2)], dim=1)
+    v_HRO = torch.cat([v_HRO, attention.value_HED.transpose(1, 2)], dim=1)
+    if config.output == "on":
+        v_HRO = torch.einsum("hre,ohe->hro", v_HRO, attention.output_OHE)
+    by_score = [blocks(x.transpose(0, 1).flatten(1)) for x in (q_HRE, k_HRE)]
+    by_value = torch.stack([blocks(x) for x in v_HRO], dim=1).flatten(0, 1)
+    return torch.cat([*by_score, by_value]).contiguous()
+
+
+def blocks(x_RC: Tensor) -> Tensor:
+    """Columns in blocks, (blocks, rows, COLUMNS), the last filled up with zeros."""
+    count = -(-x_RC.shape[1] // COLUMNS)
+    filled = functional.pad(x_RC, (0, count * COLUMNS - x_RC.shape[1]))
+    return filled.view(x_RC.shape[0], count, COLUMNS).transpose(0, 1)
 
 
 def rows(x: Tensor, size: int) -> Tensor:

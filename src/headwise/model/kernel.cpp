@@ -38,11 +38,12 @@ struct Drop {
 struct Model {
     int32_t positions, queries, heads, dictionary, rows, writes, units, context;
     int32_t tokens_pitch, score_pitch, writes_pitch, keys_pitch, queries_pitch, units_pitch, read_pitch;
+    int32_t head_size, score_blocks, value_blocks, project_rows;  // with dropped inputs only, see kernel_dropped.h
     int32_t residual, norm;
     int32_t tile, chunk;  // sequences that go through the block together; sequences between sums in double
     float epsilon;
     Drop drops[SITES];
-    const float *score, *value, *stream, *offset;
+    const float *score, *value, *stream, *offset, *project, *lag;
     const float *hidden_t, *hidden, *hidden_bias, *gain, *shift, *back, *back_t, *back_bias;
     const float *read_t, *read, *read_bias;
 };
@@ -56,7 +57,8 @@ struct Batch {
 };
 
 struct Gradients {
-    float *score, *value, *stream, *offset, *hidden_t, *hidden_bias, *gain, *shift, *back, *back_bias, *read_t, *read_bias;
+    float *score, *value, *stream, *offset, *project, *lag;
+    float *hidden_t, *hidden_bias, *gain, *shift, *back, *back_bias, *read_t, *read_bias;
     float* part;  // where all of the above lie
     double* total;
     int64_t size;
@@ -103,6 +105,7 @@ namespace {
 constexpr int LANES = 4, WIDE = 2, KEYS = 4;
 #include "kernel_vectors.h"
 #include "kernel_attention.h"
+#include "kernel_dropped.h"
 #include "kernel_block.h"
 }  // namespace
 }  // namespace plain
@@ -120,6 +123,7 @@ namespace {
 constexpr int LANES = 8, WIDE = 2, KEYS = 4;
 #include "kernel_vectors.h"
 #include "kernel_attention.h"
+#include "kernel_dropped.h"
 #include "kernel_block.h"
 }  // namespace
 }  // namespace avx2
@@ -138,6 +142,7 @@ namespace {
 constexpr int LANES = 16, WIDE = 4, KEYS = 8;
 #include "kernel_vectors.h"
 #include "kernel_attention.h"
+#include "kernel_dropped.h"
 #include "kernel_block.h"
 }  // namespace
 }  // namespace avx512

@@ -30,12 +30,13 @@ class Model(ctypes.Structure):
         *((name, ctypes.c_int32) for name in ("positions", "queries", "heads", "dictionary", "rows", "writes")),
         *((name, ctypes.c_int32) for name in ("units", "context", "tokens_pitch", "score_pitch", "writes_pitch")),
         *((name, ctypes.c_int32) for name in ("keys_pitch", "queries_pitch", "units_pitch", "read_pitch")),
+        *((name, ctypes.c_int32) for name in ("head_size", "score_blocks", "value_blocks", "project_rows")),
         *((name, ctypes.c_int32) for name in ("residual", "norm", "tile", "chunk")),
         ("epsilon", ctypes.c_float),
         ("drops", Drop * SITES),
-        *((name, ctypes.c_void_p) for name in ("score", "value", "stream", "offset", "hidden_t", "hidden")),
-        *((name, ctypes.c_void_p) for name in ("hidden_bias", "gain", "shift", "back", "back_t", "back_bias")),
-        *((name, ctypes.c_void_p) for name in ("read_t", "read", "read_bias")),
+        *((name, ctypes.c_void_p) for name in ("score", "value", "stream", "offset", "project", "lag")),
+        *((name, ctypes.c_void_p) for name in ("hidden_t", "hidden", "hidden_bias", "gain", "shift", "back")),
+        *((name, ctypes.c_void_p) for name in ("back_t", "back_bias", "read_t", "read", "read_bias")),
     ]
 
 
@@ -50,8 +51,9 @@ class Batch(ctypes.Structure):
 
 class Gradients(ctypes.Structure):
     _fields_: ClassVar = [
-        *((name, ctypes.c_void_p) for name in ("score", "value", "stream", "offset", "hidden_t", "hidden_bias")),
-        *((name, ctypes.c_void_p) for name in ("gain", "shift", "back", "back_bias", "read_t", "read_bias")),
+        *((name, ctypes.c_void_p) for name in ("score", "value", "stream", "offset", "project", "lag")),
+        *((name, ctypes.c_void_p) for name in ("hidden_t", "hidden_bias", "gain", "shift", "back", "back_bias")),
+        *((name, ctypes.c_void_p) for name in ("read_t", "read_bias")),
         *((name, ctypes.c_void_p) for name in ("part", "total")),
         ("size", ctypes.c_int64),
     ]

@@ -25,6 +25,13 @@ INLINE long weight_at(const Model& m, int head, int key) {
 INLINE long score_row(const Model& m, int head, long row) { return (head * m.rows + row) * (long)m.score_pitch; }
 INLINE long value_row(const Model& m, int head, long row) { return (head * m.rows + row) * (long)m.writes_pitch; }
 
+// Minus infinity for the queries that do not see key j, zero in the pads, which must only stay finite.
+INLINE void hide(const Model& m, int j, float* scores) {
+    for (int q = first_query(m, j) - 1; q >= 0; q--) scores[q] = -INFINITY;
+    for (int q = last_query(m, j); q < m.queries; q++) scores[q] = -INFINITY;
+    for (int q = m.queries; q < m.queries_pitch; q++) scores[q] = 0;
+}
+
 // Attention logits: the sum of four table entries; minus infinity where hidden.
 static void gather_scores(const Model& m, const int64_t* tokens, float* scores) {
     const int64_t* query_tokens = tokens + m.positions - m.queries;
@@ -33,11 +40,10 @@ static void gather_scores(const Model& m, const int64_t* tokens, float* scores) 
             const float* by_token = m.score + score_row(m, h, tokens[j]);
             const float* by_position = m.score + score_row(m, h, m.dictionary + j);
             float* out = scores + weight_at(m, h, j);
-            const int first = first_query(m, j), last = last_query(m, j);
-            for (int q = 0; q < first; q++) out[q] = -INFINITY;
-            for (int q = first; q < last; q++) out[q] = by_token[query_tokens[q]] + by_position[query_tokens[q]];
-            for (int q = last; q < m.queries; q++) out[q] = -INFINITY;
-            for (int q = m.queries; q < m.queries_pitch; q++) out[q] = 0;
+            const int last = last_query(m, j);
+            for (int q = first_query(m, j); q < last; q++)
+                out[q] = by_token[query_tokens[q]] + by_position[query_tokens[q]];
+            hide(m, j, out);
         }
     // In a loop of its own: a vector read right after its parts were written one by one would wait for them.
     for (int h = 0; h < m.heads; h++)
@@ -118,7 +124,7 @@ static void gather_values(const Model& m, const int64_t* tokens, int from, int c
 constexpr int QUERY_ROWS = 4;  // queries or keys of a register block: few, so that little of it lies ahead
 
 // out[query, columns] = sum over heads and keys of weight * value.
-static void mix_values(const Model& m, const float* weights, const float* values, int columns, float* out) {
+static void mix_values(const Model& m, const float* weights, const float* values, long head, int columns, float* out) {
     const int blocks = (m.queries + QUERY_ROWS - 1) / QUERY_ROWS;
     for (int b = 0; b < blocks; b++) {
         const int q0 = m.queries * b / blocks, q1 = m.queries * (b + 1) / blocks;
@@ -127,7 +133,7 @@ static void mix_values(const Model& m, const float* weights, const float* values
         p.a = weights + weight_at(m, 0, j0) + q0;
         p.a_head = weight_at(m, 1, 0), p.a_k = m.queries_pitch, p.a_m = 1;
         p.b = values + (long)j0 * COLUMNS;
-        p.b_head = (long)m.keys_pitch * COLUMNS, p.b_k = COLUMNS;
+        p.b_head = head, p.b_k = COLUMNS;
         p.c = out + (long)q0 * m.writes_pitch, p.c_m = m.writes_pitch;
         p.heads = m.heads, p.depth = j1 - j0, p.add = false;
         product(p, q1 - q0, columns);
@@ -135,7 +141,8 @@ static void mix_values(const Model& m, const float* weights, const float* values
 }
 
 // values[key, columns] = sum over queries of weight * gradient.
-static void value_gradients(const Model& m, const float* weights, const float* grads, int columns, float* values) {
+static void value_gradients(const Model& m, const float* weights, const float* grads, long head, int columns,
+                            float* values) {
     for (int h = 0; h < m.heads; h++)
         for (int j0 = 0; j0 < m.positions; j0 += QUERY_ROWS) {
             const int j1 = j0 + QUERY_ROWS < m.positions ? j0 + QUERY_ROWS : m.positions;
@@ -144,7 +151,7 @@ static void value_gradients(const Model& m, const float* weights, const float* g
             p.a = weights + weight_at(m, h, j0) + q0;
             p.a_head = 0, p.a_k = 1, p.a_m = m.queries_pitch;
             p.b = grads + (long)q0 * m.writes_pitch, p.b_head = 0, p.b_k = m.writes_pitch;
-            p.c = values + ((long)h * m.keys_pitch + j0) * COLUMNS, p.c_m = COLUMNS;
+            p.c = values + h * head + (long)j0 * COLUMNS, p.c_m = COLUMNS;
             p.heads = 1, p.depth = q1 - q0, p.add = false;
             product(p, j1 - j0, columns);
         }
@@ -168,7 +175,8 @@ static void scatter_values(const Model& m, const int64_t* tokens, const float* g
 
 // out[key, query] (+)= sum over columns of value[key, column] * gradient[column, query], KEYS keys and G groups.
 template <int G>
-static void dot_block(const float* values, const float* grads, long pitch, int columns, float* out, bool add) {
+static void dot_block(const float* values, long values_pitch, const float* grads, long pitch, int columns, float* out,
+                      bool add) {
     Eight acc[KEYS][G];
     UNROLL
     for (int j = 0; j < KEYS; j++)
@@ -180,7 +188,7 @@ static void dot_block(const float* values, const float* grads, long pitch, int c
         for (int g = 0; g < G; g++) row[g] = load<Eight>(grads + c * pitch + g * 8);
         UNROLL
         for (int j = 0; j < KEYS; j++) {
-            const Eight x = splat<Eight>(values[j * COLUMNS + c]);
+            const Eight x = splat<Eight>(values[j * values_pitch + c]);
             UNROLL
             for (int g = 0; g < G; g++) acc[j][g] += x * row[g];
         }
@@ -191,21 +199,20 @@ static void dot_block(const float* values, const float* grads, long pitch, int c
         for (int g = 0; g < G; g++) store(out + j * pitch + g * 8, acc[j][g]);
 }
 
-static void weight_gradients(const Model& m, const float* values, const float* across, int columns, bool add,
-                             float* out) {
-    for (int h = 0; h < m.heads; h++)
-        for (int j = 0; j < m.positions; j += KEYS) {
-            const int last = j + KEYS < m.positions ? j + KEYS - 1 : m.positions - 1;
-            int g = first_query(m, j) / 8;
-            const int end = (last_query(m, last) + 7) / 8;
-            const float* value = values + ((long)h * m.keys_pitch + j) * COLUMNS;
-            for (; end - g >= 3; g += 3)
-                dot_block<3>(value, across + g * 8, m.queries_pitch, columns, out + weight_at(m, h, j) + g * 8, add);
-            if (end - g == 2)
-                dot_block<2>(value, across + g * 8, m.queries_pitch, columns, out + weight_at(m, h, j) + g * 8, add);
-            if (end - g == 1)
-                dot_block<1>(value, across + g * 8, m.queries_pitch, columns, out + weight_at(m, h, j) + g * 8, add);
-        }
+// out[key, query] (+)= rows[key, :] * across[:, query] for one head, where the query sees the key.
+static void dot_keys(const Model& m, const float* rows, long rows_pitch, const float* across, int columns, bool add,
+                     float* out) {
+    const long pitch = m.queries_pitch;
+    for (int j = 0; j < m.positions; j += KEYS) {
+        const int last = j + KEYS < m.positions ? j + KEYS - 1 : m.positions - 1;
+        const int end = (last_query(m, last) + 7) / 8;
+        int g = first_query(m, j) / 8;
+        const float* row = rows + j * rows_pitch;
+        for (; end - g >= 3; g += 3)
+            dot_block<3>(row, rows_pitch, across + g * 8, pitch, columns, out + j * pitch + g * 8, add);
+        if (end - g == 2) dot_block<2>(row, rows_pitch, across + g * 8, pitch, columns, out + j * pitch + g * 8, add);
+        if (end - g == 1) dot_block<1>(row, rows_pitch, across + g * 8, pitch, columns, out + j * pitch + g * 8, add);
+    }
 }
 
 static void transpose(const float* from, long pitch, int rows, int columns, long out_pitch, float* out) {
@@ -219,6 +226,8 @@ static void softmax_gradients(const Model& m, const float* weights, float* grads
         for (int g = 0; g < m.queries; g += 8) {
             const long base = weight_at(m, h, 0) + g, pitch = m.queries_pitch;
             const int begin = first_key(m, g), end = last_key_of_group(m, g);
+            for (int j = 0; j < begin; j++) store(grads + base + j * pitch, Eight{});
+            for (int j = end; j < m.positions; j++) store(grads + base + j * pitch, Eight{});
             Eight mean = {};
             for (int j = begin; j < end; j++) {
                 const Eight a = load<Eight>(weights + base + j * pitch);
@@ -262,50 +271,59 @@ struct AttentionScratch {
         : used(weight_at(m, m.heads, 0)),
           slopes(weight_at(m, m.heads, 0)),
           values((long)m.heads * m.keys_pitch * COLUMNS),
-          across((long)COLUMNS * m.queries_pitch),
+          across((long)(m.head_size > COLUMNS ? m.head_size : COLUMNS) * m.queries_pitch),
           keep((long)m.heads * m.queries * m.positions + 64) {}
 };
 
 INLINE int groups_of_eight(int columns) { return (columns + 7) / 8 * 8; }
 
-// weights: [head, key, query], drops as signs; out: [query, writes].
-static void attention_forward(const Model& m, const int64_t* tokens, uint64_t key, AttentionScratch& scratch,
-                              const Attended* watch, float* weights, float* out) {
+// From logits to weights with drops as signs, in place. Returns the weights to mix with: kept ones, zero elsewhere.
+static const float* finish_weights(const Model& m, uint64_t key, AttentionScratch& scratch, const Attended* watch,
+                                   float* weights) {
     const long size = weight_at(m, m.heads, 0);
-    gather_scores(m, tokens, weights);
     softmax_keys(m, weights, watch ? watch->entropy : nullptr);
     if (watch)
         for (long i = 0; i < size; i += 8)
             store(watch->map + i, load<Eight>(watch->map + i) + load<Eight>(weights + i));
-    const float* mixing = weights;
-    if (m.drops[ATTENTION].threshold) {
-        draw_keep(key, m.heads * m.queries * m.positions, m.drops[ATTENTION].threshold, scratch.keep.data);
-        drop_attention(m, scratch.keep.data, weights);
-        keep_positive(weights, size, scratch.used.data);
-        mixing = scratch.used.data;
-    }
+    if (!m.drops[ATTENTION].threshold) return weights;
+    draw_keep(key, m.heads * m.queries * m.positions, m.drops[ATTENTION].threshold, scratch.keep.data);
+    drop_attention(m, scratch.keep.data, weights);
+    keep_positive(weights, size, scratch.used.data);
+    return scratch.used.data;
+}
+
+// The weights to mix with once more, from weights with drops as signs.
+static const float* mixing_weights(const Model& m, AttentionScratch& scratch, const float* weights) {
+    if (!m.drops[ATTENTION].threshold) return weights;
+    keep_positive(weights, weight_at(m, m.heads, 0), scratch.used.data);
+    return scratch.used.data;
+}
+
+INLINE long head_of_values(const Model& m) { return (long)m.keys_pitch * COLUMNS; }
+
+static void attention_forward(const Model& m, const int64_t* tokens, uint64_t key, AttentionScratch& scratch,
+                              const Attended* watch, float* weights, float* out) {
+    gather_scores(m, tokens, weights);
+    const float* mixing = finish_weights(m, key, scratch, watch, weights);
     for (int from = 0; from < m.writes; from += COLUMNS) {
         const int columns = groups_of_eight(m.writes - from < COLUMNS ? m.writes - from : COLUMNS);
         gather_values(m, tokens, from, columns, scratch.values.data);
-        mix_values(m, mixing, scratch.values.data, columns, out + from);
+        mix_values(m, mixing, scratch.values.data, head_of_values(m), columns, out + from);
     }
 }
 
 static void attention_backward(const Model& m, const int64_t* tokens, AttentionScratch& scratch, const float* weights,
                                const float* grads, const Gradients& to) {
-    const float* mixing = weights;
-    if (m.drops[ATTENTION].threshold) {
-        keep_positive(weights, weight_at(m, m.heads, 0), scratch.used.data);
-        mixing = scratch.used.data;
-    }
+    const float* mixing = mixing_weights(m, scratch, weights);
     float *values = scratch.values.data, *across = scratch.across.data, *slopes = scratch.slopes.data;
     for (int from = 0; from < m.writes; from += COLUMNS) {
         const int real = m.writes - from < COLUMNS ? m.writes - from : COLUMNS;
         const int columns = groups_of_eight(real);
         gather_values(m, tokens, from, columns, values);
         transpose(grads + from, m.writes_pitch, m.queries, real, m.queries_pitch, across);
-        weight_gradients(m, values, across, real, from > 0, slopes);
-        value_gradients(m, mixing, grads + from, columns, values);
+        for (int h = 0; h < m.heads; h++)
+            dot_keys(m, values + h * head_of_values(m), COLUMNS, across, real, from > 0, slopes + weight_at(m, h, 0));
+        value_gradients(m, mixing, grads + from, head_of_values(m), columns, values);
         scatter_values(m, tokens, values, from, columns, to.value);
     }
     softmax_gradients(m, weights, slopes);

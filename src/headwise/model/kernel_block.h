@@ -30,13 +30,13 @@ static float normalise(float* row, Floats sum, int width, float epsilon) {
 }
 
 // One branch of one sequence, in place: normalised(carried + dropped(branch + offset)), each part where the model has
-// it. What is carried is the input (`tokens`) or the activations `before`, times gain plus shift if they have one.
+// it. What is carried is the input, from its table or as it is, or the activations `before` a normalised branch.
 struct BranchForward {
     Site site;
     uint64_t key;
     const float* offset;
     const int64_t* tokens;
-    const float* before;
+    const float *input, *before;  // `input`: with coordinates dropped
     float *rows, *inverse_deviation;
 };
 
@@ -56,7 +56,9 @@ static void branch_forward(const Model& m, const BranchForward& io, uint16_t* ke
             if (io.offset) y += load<Floats>(io.offset + c);
             if (drop.threshold) y = masked(y * scale, widen(bits + c));
             if (m.residual) {
-                if (io.tokens) {
+                if (io.input) {
+                    y += load<Floats>(io.input + (long)q * m.writes_pitch + c);
+                } else if (io.tokens) {
                     const InputRows at(m, io.tokens, q);
                     y += load<Floats>(m.stream + at.token + c) + load<Floats>(m.stream + at.position + c);
                 } else if (m.norm) {
@@ -79,6 +81,7 @@ struct BranchBackward {
     Site site;
     uint64_t key;
     const int64_t* tokens;
+    const uint16_t* input_keep;  // of the queries' inputs, null where nothing is dropped
     const float *rows, *inverse_deviation, *later;
     float *grads, *branch_grads, *offset_sum;
 };
@@ -87,7 +90,7 @@ static void branch_backward(const Model& m, const BranchBackward& io, const Grad
     const Drop drop = m.drops[io.site];
     const int last = (m.writes - 1) / LANES * LANES;
     const Ints tail = first_lanes(m.writes - last);
-    const Floats scale = splat<Floats>(drop.scale);
+    const Floats scale = splat<Floats>(drop.scale), input_scale = splat<Floats>(m.drops[EMBEDDING].scale);
     if (drop.threshold) draw_keep(io.key, m.queries * m.writes, drop.threshold, keep);
     for (int q = 0; q < m.queries; q++) {
         const long from = (long)q * m.writes_pitch;
@@ -123,8 +126,10 @@ static void branch_backward(const Model& m, const BranchBackward& io, const Grad
             store(grad + c, g);
             if (m.residual && io.tokens) {
                 const InputRows at(m, io.tokens, q);
-                add_to(to.stream + at.token + c, g);
-                add_to(to.stream + at.position + c, g);
+                Floats x = g;
+                if (io.input_keep) x = masked(g * input_scale, widen(io.input_keep + (long)q * m.writes + c));
+                add_to(to.stream + at.token + c, x);
+                add_to(to.stream + at.position + c, x);
             }
             if (drop.threshold) g = masked(g * scale, widen(bits + c));
             if (io.offset_sum) add_to(io.offset_sum + c, g);
@@ -204,10 +209,12 @@ static double cross_entropy(const Model& m, const int64_t* targets, float weight
 // Activations of a tile of sequences. They are overwritten by their gradients as soon as nothing needs them.
 struct Tile {
     AttentionScratch attention;
+    DroppedTile dropped;
     Scratch<float> weights, first, second, hidden, hidden_grad, logits, grad, first_deviation, second_deviation;
     Scratch<uint16_t> keep;
     explicit Tile(const Model& m)
         : attention(m),
+          dropped(m, m.project),
           weights(m.tile * weight_at(m, m.heads, 0)),
           first((long)m.tile * m.queries * m.writes_pitch),
           second(m.units ? (long)m.tile * m.queries * m.writes_pitch : 0),
@@ -229,15 +236,18 @@ INLINE bool bare(const Model& m) {
 // reads it.
 static float* forward(const Model& m, const Batch& batch, long start, int count, const Attended* watch, Tile& t) {
     const long rows = (long)m.queries * m.writes_pitch;
+    if (m.project) dropped_forward(m, batch, start, count, t.attention, t.dropped, t.weights.data, t.first.data);
     for (int n = 0; n < count; n++) {
         const int64_t* tokens = batch.tokens + (start + n) * m.positions;
         const long at = start + n;
         float* out = t.first.data + n * rows;
-        attention_forward(m, tokens, batch.key(ATTENTION, at), t.attention, watch,
-                          t.weights.data + n * weight_at(m, m.heads, 0), out);
+        if (!m.project)
+            attention_forward(m, tokens, batch.key(ATTENTION, at), t.attention, watch,
+                              t.weights.data + n * weight_at(m, m.heads, 0), out);
         if (!bare(m))
             branch_forward(m,
-                           {ATTENTION_BRANCH, batch.key(ATTENTION_BRANCH, at), m.offset, tokens, out, out,
+                           {ATTENTION_BRANCH, batch.key(ATTENTION_BRANCH, at), m.offset, tokens,
+                            m.project ? t.dropped.input.data + n * rows : nullptr, out, out,
                             t.first_deviation.data + n * m.queries},
                            t.keep.data);
     }
@@ -251,7 +261,7 @@ static float* forward(const Model& m, const Batch& batch, long start, int count,
              m.units, m.writes, false);
     for (int n = 0; n < count; n++)
         branch_forward(m,
-                       {MLP_BRANCH, batch.key(MLP_BRANCH, start + n), m.back_bias, nullptr, t.first.data + n * rows,
+                       {MLP_BRANCH, batch.key(MLP_BRANCH, start + n), m.back_bias, nullptr, nullptr, t.first.data + n * rows,
                         t.second.data + n * rows, t.second_deviation.data + n * m.queries},
                        t.keep.data);
     return t.second.data;
@@ -281,7 +291,7 @@ static double train_tile(const Model& m, const Batch& batch, const Gradients& to
         float *inner = t.second.data, *hidden_grad = t.hidden_grad.data;
         for (int n = 0; n < count; n++)
             branch_backward(m,
-                            {MLP_BRANCH, batch.key(MLP_BRANCH, start + n), nullptr, inner + n * per_sequence,
+                            {MLP_BRANCH, batch.key(MLP_BRANCH, start + n), nullptr, nullptr, inner + n * per_sequence,
                              t.second_deviation.data + n * m.queries, nullptr, grad + n * per_sequence,
                              inner + n * per_sequence, to.back_bias},
                             to, t.keep.data);
@@ -300,14 +310,19 @@ static double train_tile(const Model& m, const Batch& batch, const Gradients& to
     for (int n = 0; n < count; n++) {
         const int64_t* tokens = batch.tokens + (start + n) * m.positions;
         float* here = grad + n * per_sequence;
+        const uint16_t* input_keep = m.project ? t.dropped.keep.data + n * t.dropped.keep_size +
+                                                     (long)(m.positions - m.queries) * m.writes
+                                               : nullptr;
         if (!bare(m) || later)
             branch_backward(m,
-                            {ATTENTION_BRANCH, batch.key(ATTENTION_BRANCH, start + n), tokens,
+                            {ATTENTION_BRANCH, batch.key(ATTENTION_BRANCH, start + n), tokens, input_keep,
                              t.first.data + n * per_sequence, t.first_deviation.data + n * m.queries,
                              later ? later + n * per_sequence : nullptr, here, here, to.offset},
                             to, t.keep.data);
-        attention_backward(m, tokens, t.attention, t.weights.data + n * weight_at(m, m.heads, 0), here, to);
+        if (!m.project)
+            attention_backward(m, tokens, t.attention, t.weights.data + n * weight_at(m, m.heads, 0), here, to);
     }
+    if (m.project) dropped_backward(m, batch, start, count, t.attention, t.dropped, t.weights.data, grad, to);
     return loss;
 }
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from ctypes import byref
+from itertools import pairwise
 from typing import TypeVar
 
 import numpy as np
@@ -22,8 +23,7 @@ from headwise.model.config import DropoutConfig
 from headwise.model.decoder import Decoder
 from headwise.model.dropout import Site, kept_scale, stream_keys, threshold
 from headwise.model.engine import AttentionSummary, Visit, chunks, sequences_at_a_time
-from headwise.model.folded import Folded, fold, padded, pitch, rows
-from headwise.model.tabulated import TabulatedEngine
+from headwise.model.folded import COLUMNS, Folded, fold, padded, pitch, rows
 
 GROUPS = 8
 TILE_BYTES = 1 << 18
@@ -40,16 +40,13 @@ class KernelEngine:
     def __init__(self, decoder: Decoder, *, dropout_seed: int, chunk: int, threads: int = 1) -> None:
         self.decoder, self.dropout_seed, self.chunk, self.threads = decoder, dropout_seed, chunk, threads
         self._library = kernel.library()
-        self._tabulated = TabulatedEngine(decoder, dropout_seed=dropout_seed, chunk=chunk)
 
     def loss_and_gradients(self, inputs: Tensor, targets: Tensor, *, step: int) -> float:
         rates = self.decoder.config.dropout
-        if threshold(rates.embedding):
-            return self._tabulated.loss_and_gradients(inputs, targets, step=step)
         self.decoder.zero_grad()
         inputs, targets = inputs.contiguous(), targets.contiguous()
         count, queries = targets.shape
-        folded = fold(self.decoder, queries)
+        folded = fold(self.decoder, queries, embedding_dropout=rates.embedding)
         weights = Folded(*(weight.detach() for weight in folded))
         laid = Laid(self.decoder, weights, queries=queries, chunk=self.chunk, rates=rates)
         keys = site_keys(rates, seed=self.dropout_seed, step=step, sequences=count)
@@ -75,7 +72,7 @@ class KernelEngine:
     @torch.no_grad()
     def evaluate(self, inputs: Tensor, *, counted: int, visit: Visit) -> AttentionSummary:
         decoder, inputs = self.decoder, inputs.contiguous()
-        weights = fold(decoder, counted)
+        weights = fold(decoder, counted, embedding_dropout=0.0)
         laid = Laid(decoder, weights, queries=counted, chunk=self.chunk, rates=DropoutConfig())
         shape = (decoder.config.heads, laid.model.keys_pitch, laid.model.queries_pitch)
         map_HSQ, total_HSQ = torch.zeros(shape), torch.zeros(shape, dtype=torch.float64)
@@ -108,6 +105,7 @@ class Laid:
     def __init__(self, decoder: Decoder, folded: Folded, *, queries: int, chunk: int, rates: DropoutConfig) -> None:
         config, block = decoder.config, decoder.layers[0]
         wide, positions = pitch(block.writes), decoder.positions
+        size = decoder.stream if config.score == "merged" else block.attention.query_HED.shape[1]
         self.tensors = {
             **folded._asdict(),
             "hidden": rows(folded.hidden_t[:, : config.mlp].T if config.mlp else folded.hidden_t, wide),
@@ -125,12 +123,16 @@ class Laid:
             units=config.mlp,
             context=min(config.context or positions, positions),
             tokens_pitch=padded(decoder.dictionary),
-            score_pitch=folded.score.shape[2],
+            score_pitch=padded(decoder.dictionary) + padded(queries),
             writes_pitch=wide,
             keys_pitch=-(-positions // 8) * 8,
             queries_pitch=-(-queries // 8) * 8,
             units_pitch=padded(config.mlp),
             read_pitch=padded(decoder.dictionary),
+            head_size=size if folded.project.numel() else 0,
+            score_blocks=-(-config.heads * size // COLUMNS) if folded.project.numel() else 0,
+            value_blocks=-(-block.writes // COLUMNS) if folded.project.numel() else 0,
+            project_rows=decoder.dictionary + positions + block.writes,
             residual=config.residual == "on",
             norm=config.norm == "post",
             tile=max(1, TILE_BYTES // (4 * wide * queries)) if config.mlp or folded.read_t.numel() else 1,
@@ -179,4 +181,4 @@ def groups(sequences: int, chunk: int) -> list[slice]:
     whole = -(-sequences // chunk)
     count = min(GROUPS, whole)
     edges = [min(sequences, whole * g // count * chunk) for g in range(count + 1)]
-    return [slice(a, b) for a, b in zip(edges, edges[1:], strict=False)]
+    return [slice(a, b) for a, b in pairwise(edges)]

@@ -44,12 +44,11 @@ def tabulate(decoder: Decoder) -> Tables:
     attention, tokens = block.attention, decoder.dictionary
     one_hot = config.embedding == "one_hot" and config.positions == "one_hot"
     rows_RD = None if one_hot else torch.cat([decoder.token_table(), decoder.position_table()])
-    value_HRO = _projected(rows_RD, attention.value_HED)
+    value_HRO = projected(rows_RD, attention.value_HED)
     if config.attention_bias == "on":
-        value_HRO = _with_bias(value_HRO, attention.value_bias_HE, tokens)
+        value_HRO = with_bias(value_HRO, attention.value_bias_HE, tokens)
     if config.output == "on":
         value_HRO = torch.einsum("hre,ohe->hro", value_HRO, attention.output_OHE)
-    offset = config.attention_bias == "on" and config.output == "on"
     stream_RO = value_HRO.new_zeros(0, block.writes)
     if config.residual == "on":
         rows = torch.eye(decoder.stream, dtype=decoder.dtype, device=decoder.device) if rows_RD is None else rows_RD
@@ -58,21 +57,29 @@ def tabulate(decoder: Decoder) -> Tables:
         score_HRR=_scores(decoder, attention, rows_RD),
         value_HRO=value_HRO,
         stream_RO=stream_RO,
-        offset_O=attention.output_bias_O if offset else value_HRO.new_zeros(0),
+        offset_O=attention_offset(decoder),
     )
+
+
+def attention_offset(decoder: Decoder) -> Tensor:
+    """What attention writes whatever it sees, (O,): the output bias; empty without one."""
+    config, attention = decoder.config, decoder.layers[0].attention
+    if config.attention_bias == "on" and config.output == "on":
+        return attention.output_bias_O
+    return attention.value_HED.new_zeros(0)
 
 
 def _scores(decoder: Decoder, attention: Attention, rows_RD: Tensor | None) -> Tensor:
     tokens = decoder.dictionary
     if decoder.config.score == "merged":
-        score_HRR = _projected(rows_RD, attention.score_HDD)
+        score_HRR = projected(rows_RD, attention.score_HDD)
         if rows_RD is not None:
             score_HRR = score_HRR @ rows_RD.T
     else:
-        q_HRE, k_HRE = _projected(rows_RD, attention.query_HED), _projected(rows_RD, attention.key_HED)
+        q_HRE, k_HRE = projected(rows_RD, attention.query_HED), projected(rows_RD, attention.key_HED)
         if decoder.config.attention_bias == "on":
-            q_HRE = _with_bias(q_HRE, attention.query_bias_HE, tokens)
-            k_HRE = _with_bias(k_HRE, attention.key_bias_HE, tokens)
+            q_HRE = with_bias(q_HRE, attention.query_bias_HE, tokens)
+            k_HRE = with_bias(k_HRE, attention.key_bias_HE, tokens)
         score_HRR = q_HRE @ k_HRE.transpose(1, 2)
     score_HRR = score_HRR * attention.inverse_scale
     if decoder.config.positions == "relative":
@@ -81,12 +88,13 @@ def _scores(decoder: Decoder, attention: Attention, rows_RD: Tensor | None) -> T
     return score_HRR
 
 
-def _projected(rows_RD: Tensor | None, weight_HED: Tensor) -> Tensor:
+def projected(rows_RD: Tensor | None, weight_HED: Tensor) -> Tensor:
     """Rows through a matrix per head, (H, R, E); `None` stands for the rows of the identity."""
     weight_HDE = weight_HED.transpose(1, 2)
     return weight_HDE if rows_RD is None else rows_RD @ weight_HDE
 
 
-def _with_bias(rows_HRE: Tensor, bias_HE: Tensor, tokens: int) -> Tensor:
+def with_bias(rows_HRE: Tensor, bias_HE: Tensor, tokens: int) -> Tensor:
+    """A bias per head in the position rows, which follow the token rows."""
     positions = torch.arange(rows_HRE.shape[1], device=rows_HRE.device) >= tokens
     return rows_HRE + positions[:, None] * bias_HE[:, None]
