@@ -10,8 +10,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from headwise.api import load, train
+    from headwise.api import check, load, simulate, train
+    from headwise.flow.config import FlowConfig
     from headwise.model.config import ModelConfig
+    from headwise.phases.report import detect
     from headwise.study.config import RunConfig
     from headwise.study.experiments import experiment
     from headwise.task.config import TaskConfig
@@ -20,14 +22,30 @@ if TYPE_CHECKING:
 _HOME = {
     "load": "headwise.api",
     "train": "headwise.api",
+    "simulate": "headwise.api",
+    "check": "headwise.api",
+    "detect": "headwise.phases.report",
     "experiment": "headwise.study.experiments",
     "RunConfig": "headwise.study.config",
     "TaskConfig": "headwise.task.config",
     "ModelConfig": "headwise.model.config",
     "TrainConfig": "headwise.training.config",
+    "FlowConfig": "headwise.flow.config",
 }
 
-__all__ = ["ModelConfig", "RunConfig", "TaskConfig", "TrainConfig", "experiment", "load", "train"]
+__all__ = [
+    "FlowConfig",
+    "ModelConfig",
+    "RunConfig",
+    "TaskConfig",
+    "TrainConfig",
+    "check",
+    "detect",
+    "experiment",
+    "load",
+    "simulate",
+    "train",
+]
 
 
 def __getattr__(name: str) -> Any:
