@@ -28,7 +28,7 @@ class SharedBoundary:
 
 @dataclass(frozen=True)
 class Agreement:
-    """`agrees` when all possible readings count the same stages and place them close together; None below two readings."""
+    """`agrees` when all possible readings count the same stages in about the same places; None below two readings."""
 
     agrees: bool | None
     counts: dict[str, int]

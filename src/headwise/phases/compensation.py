@@ -2,7 +2,8 @@
 
 Read from the Gram-corrected value coefficients C = <V, V*> K^-1, because features that overlap by 1/d fake dips larger
 than real ones. Each staying head is compared with its own value before the offshoot (the median over the stage the
-offshoot ends), and depths are divided by what the leaving head gains on the new feature, so that runs compare.
+offshoot ends), and depths are divided by what the leaving head gains on the new feature, so that runs compare. The
+bottom is looked for from the middle of that stage on, because values move before attention does.
 """
 
 from __future__ import annotations
@@ -13,9 +14,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from headwise.phases.events import Offshoot
-from headwise.phases.series import noise_level, without_spikes
+from headwise.phases.series import noise_level
 
-NOISE_MARGIN = 3.0
+NOISE_MARGIN = 5.0
+"""A dip is deeper than this many standard deviations of the evaluation noise..."""
+SMALLEST_DIP = 0.01
+"""...and than this share of the leaver's gain."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +55,6 @@ def find_compensation(
     steps: np.ndarray, coefficients: np.ndarray, offshoots: Sequence[Offshoot], groups: Sequence[object]
 ) -> list[Compensation]:
     """Dips for each offshoot from coefficients (step, head, group); `groups` names the last dimension."""
-    smooth = without_spikes(coefficients)
     noise = noise_level(coefficients)
     found = []
     for i, offshoot in enumerate(offshoots):
@@ -66,13 +69,13 @@ def find_compensation(
         later = (steps >= offshoot.step) & (steps <= until)
         if not earlier.any() or not later.any():
             continue
-        curve = smooth[:, offshoot.head - 1, group]
+        curve = coefficients[:, offshoot.head - 1, group]
         gain = float(curve[later].max()) - _before(steps, curve, since, offshoot.step)
         if gain <= 0:
             continue
         there = {other.head for other in offshoots[: i + 1] if other.target == offshoot.target}
         dips = [
-            _dip(steps, smooth[:, head, group], (since, offshoot.step, until), gain, noise[head, group], head + 1)
+            _dip(steps, coefficients[:, head, group], (since, offshoot.step, until), gain, noise[head, group], head + 1)
             for head in range(coefficients.shape[1])
             if head + 1 not in there
         ]
@@ -90,10 +93,10 @@ def _dip(
 ) -> Dip:
     since, start, until = times
     before = _before(steps, curve, since, start)
-    window = np.flatnonzero((steps >= start) & (steps <= until))
+    window = np.flatnonzero((steps >= (since + start) / 2) & (steps <= until))
     bottom = int(window[np.argmin(curve[window])])
     depth = float(curve[bottom]) - before
-    if depth > -NOISE_MARGIN * noise:
+    if depth > -max(NOISE_MARGIN * noise, SMALLEST_DIP * gain):
         return Dip(head, before, max(depth, 0.0) / gain, None, 0.0, True)
     below = curve < before + depth / 2
     first, last = bottom, bottom

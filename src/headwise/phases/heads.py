@@ -110,17 +110,16 @@ def _holds(series: Series, share: np.ndarray, head: int, pattern: int, threshold
         height = share[first : last + 1]
         high = height >= thresholds.copied
         if high.any() and float(spacing[first : last + 1][high].sum()) >= dwell:
-            start = _entry(series.steps, share, first, thresholds.hold)
-            found.append(Hold(head, pattern, start, float(series.steps[last]), float(np.median(height[high]))))
+            start = _passage(series.steps, share, first - 1, thresholds.hold) if first else series.start
+            end = _passage(series.steps, share, last, thresholds.release) if last < len(share) - 1 else series.steps[-1]
+            found.append(Hold(head, pattern, start, float(end), float(np.median(height[high]))))
     return found
 
 
-def _entry(steps: np.ndarray, share: np.ndarray, first: int, level: float) -> float:
-    """When the share reaches the level, between two evaluations."""
-    if first == 0:
-        return float(steps[0])
-    rise = share[first] - share[first - 1]
-    return float(steps[first - 1] + (level - share[first - 1]) / rise * (steps[first] - steps[first - 1]))
+def _passage(steps: np.ndarray, share: np.ndarray, i: int, level: float) -> float:
+    """When the share passes the level between evaluations i and i + 1."""
+    part = np.clip((level - share[i]) / (share[i + 1] - share[i]), 0, 1)
+    return float(steps[i] + part * (steps[i + 1] - steps[i]))
 
 
 def _copying(holds: list[Hold], patterns: Sequence[Pattern], dwell: float) -> list[Copying]:

@@ -1,0 +1,94 @@
+"""The calibrated detector on the synthetic suite: a sample here, all of it in the slow test."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from headwise.phases.calibrate import CANDIDATES, SEED, halves, page, trial
+from headwise.phases.config import DEFAULT
+from headwise.phases.report import detect_run
+from headwise.phases.scoring import READINGS, Exam, Name, moved_at_most_one_interval, prepare, score
+from headwise.phases.synthetic import Ranges, draw_case, suite
+
+PAGE = Path(__file__).parents[2] / "docs" / "detection.md"
+
+
+@pytest.fixture(scope="module")
+def sample() -> list[Exam]:
+    """Cases from the half that took no part in the calibration."""
+    return halves(prepare(suite(120, SEED)))[1]
+
+
+def check(exams: list[Exam], name: Name) -> None:
+    result = score(exams, name, DEFAULT)
+    assert result.right_count >= 0.95
+    assert result.recall >= 0.95
+    assert result.precision >= 0.95
+    assert result.false_stages <= 0.02
+
+
+@pytest.mark.parametrize("name", READINGS)
+def test_each_reading_on_a_sample(sample: list[Exam], name: Name) -> None:
+    check(sample, name)
+
+
+@pytest.mark.parametrize("name", READINGS)
+def test_thinning_moves_boundaries_by_at_most_one_interval(sample: list[Exam], name: Name) -> None:
+    assert np.mean([moved_at_most_one_interval(exam, name, DEFAULT) for exam in sample]) >= 0.95
+
+
+def test_departures_are_attributed_to_the_right_head() -> None:
+    right = []
+    for number in range(0, 40, 2):
+        case = draw_case(number, SEED, Ranges())
+        found = {(o.head, o.target) for o in detect_run(case.trajectory).offshoots}
+        right.append(found == {(d.head, d.group) for d in case.departures})
+    assert np.mean(right) >= 0.95
+
+
+def test_scores_can_fail() -> None:
+    """Thresholds that are wrong on purpose are seen to be wrong."""
+    exams = prepare(suite(24, SEED))
+    blind = DEFAULT.model_copy(update={"drop": 0.99})
+    assert score(exams, "loss", blind).right_count < 0.5
+    jumpy = DEFAULT.model_copy(update={"hold": 0.06, "release": 0.05, "copied": 0.06, "dwell": 0.005})
+    assert score(exams, "heads", jumpy).false_stages > 0.02
+
+
+def test_cases_do_not_depend_on_the_size_of_the_suite() -> None:
+    alone, among = draw_case(7, SEED, Ranges()), suite(9, SEED)[7]
+    assert alone.boundaries == among.boundaries
+    assert alone.trajectory.equals(among.trajectory)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("name", READINGS)
+def test_each_reading_on_the_whole_suite(name: Name) -> None:
+    """Also on a suite drawn from a seed that was never looked at."""
+    for seed in (SEED, SEED + 1):
+        exams = halves(prepare(suite(600, seed)))[1]
+        check(exams, name)
+        staged = [exam for exam in exams if exam.case.kind == "staged"]
+        assert np.mean([moved_at_most_one_interval(exam, name, DEFAULT) for exam in staged]) >= 0.95
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+def test_the_thresholds_are_those_that_calibration_chooses() -> None:
+    """No candidate value does clearly better on the calibration half than the one in use."""
+    exams = halves(prepare(suite(600, SEED)))[0]
+    for key, values in CANDIDATES.items():
+        own = getattr(DEFAULT, key)
+        assert own in values
+        results = {value: trial(exams, key, value, DEFAULT) for value in values}
+        assert results[own] >= max(results.values()) - 0.03, (key, results)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+def test_the_page_is_what_calibration_writes() -> None:
+    assert PAGE.read_text(encoding="utf-8") == page()
