@@ -82,8 +82,8 @@ def test_twenty_seeds_learn_in_order_by_distinct_heads() -> None:
 
 
 def test_order_needs_unequal_strengths() -> None:
-    ratios = (1.0, 1.05, 1.2, 1.5)
-    flows = ensemble([(FlowConfig(m=m, t_end=2500), seed) for m in ratios for seed in range(16)], workers=1)
+    ratios = (1.0, 1.05, 1.2)
+    flows = ensemble([(FlowConfig(m=m, t_end=800), seed) for m in ratios for seed in range(16)], workers=1)
     kept = {m: sum(flow.in_order for flow in flows[16 * i : 16 * i + 16]) for i, m in enumerate(ratios)}
     assert kept[1.0] < 8
-    assert min(kept[1.05], kept[1.2], kept[1.5]) >= 15
+    assert min(kept[1.05], kept[1.2]) >= 15

@@ -11,6 +11,7 @@ from headwise.core.config import validated
 from headwise.core.trajectory import attribute
 from headwise.flow.config import FlowConfig
 from headwise.flow.overlay import overlay
+from headwise.flow.presets import published_flow, text_flow
 from headwise.flow.simulate import simulate, solve_flow, summarise, to_trajectory
 from headwise.flow.stages import stage_times
 
@@ -63,6 +64,9 @@ def test_grids(grid: str) -> None:
         {"system": "two-scale"},
         {"system": "nth-head", "nth": 3},
         {"system": "two-group"},
+        {"system": "two-group", "values": "gaussian", "d": 4},
+        {"system": "coupled", "values": "gaussian", "d": 4},
+        {"system": "two-group", "method": "euler", "euler_step": 0.02},
         {"chart": "s"},
         {"metric": "plain"},
         {"state": "full", "d": 4},
@@ -96,6 +100,19 @@ def test_full_state_and_reduction_give_one_trajectory() -> None:
     a, b = simulate(config, 2), simulate(config.model_copy(update={"state": "full"}), 2)
     for name in VARIABLES:
         np.testing.assert_allclose(a[name], b[name], atol=1e-7, err_msg=name)
+
+
+def test_the_two_readings_of_the_paper() -> None:
+    """The text's noise reaches stage 2 early; the published figure's stages are near 5, 50 and 230."""
+    text = solve_flow(text_flow().model_copy(update={"t_end": 150.0}), 0)
+    t1, t2, _ = stage_times(text.target, text.view, text.solution)
+    assert t1 == pytest.approx(21, abs=1.5)
+    assert t2 is not None
+    assert t2 < 100
+    published = solve_flow(published_flow().model_copy(update={"t_end": 90.0, "euler_step": 0.02}), 0)
+    t1, t2, _ = stage_times(published.target, published.view, published.solution)
+    assert t1 == pytest.approx(5, abs=1)
+    assert t2 == pytest.approx(60, abs=20)
 
 
 def test_seeds_differ_and_repeat() -> None:

@@ -7,10 +7,9 @@ bounded by the batch: about 13 × batch × size numbers per process, whatever th
 from __future__ import annotations
 
 import itertools
-import multiprocessing
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,9 +23,9 @@ from headwise.flow.stages import stage_levels
 from headwise.flow.start import initial_logits, initial_values
 from headwise.flow.systems import all_heads
 from headwise.flow.target import build_target, stack_targets
+from headwise.flow.workers import process_pool
 
 BATCH = 128
-THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 @dataclass(frozen=True)
@@ -168,7 +167,7 @@ def ensemble(
         for indices in chunks:
             record(indices, solve_together([flows[i] for i in indices]))
     else:
-        with _pool(workers) as pool:
+        with process_pool(workers) as pool:
             waiting = iter(chunks)
             running: dict[Future[list[FlowSummary]], list[int]] = {}
             for indices in itertools.islice(waiting, 2 * workers):
@@ -191,13 +190,3 @@ def _chunks(configs: Sequence[FlowConfig], *, workers: int, batch: int) -> Itera
     for indices in by_shape.values():
         for first in range(0, len(indices), size):
             yield indices[first : first + size]
-
-
-def _pool(workers: int) -> ProcessPoolExecutor:
-    """Fresh processes that see one BLAS thread each; the parent's own setting is left as it was."""
-    return ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn"), initializer=_one_thread)
-
-
-def _one_thread() -> None:
-    for name in THREAD_VARIABLES:
-        os.environ[name] = "1"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -71,6 +71,18 @@ class Heads:
         """Attention mass on each group (t, H, n)."""
         mass: Array = self.attention @ (self.target.patterns > 0).astype(float).T
         return mass
+
+
+def group_means(now: Heads, groups: Sequence[Sequence[int]]) -> tuple[Array, Array, Array | None]:
+    """Coefficients (g, n), attention (g, T) and outside Gram matrix (g, g), if any, averaged over groups of heads.
+
+    `now` holds one time. This starts grouped systems from a flow of all heads.
+    """
+    mean = np.zeros((len(groups), now.attention.shape[1]))
+    for row, group in enumerate(groups):
+        mean[row, list(group)] = 1 / len(group)
+    outside = mean @ now.outside[0] @ mean.T
+    return mean @ now.coefficients[0], mean @ now.attention[0], outside if np.any(outside) else None
 
 
 View = Callable[[Array], Heads]

@@ -13,13 +13,13 @@ from typing import Literal
 
 import numpy as np
 
-from headwise.flow.heads import Heads, view_nth_head, view_system
+from headwise.flow.heads import Heads, group_means, view_nth_head, view_system
 from headwise.flow.reduction import State, System
 from headwise.flow.simplex import Array, centred_logits
 from headwise.flow.simulate import SolvedFlow
 from headwise.flow.solve import Solution, integrate
 from headwise.flow.stages import offshoots, stage_times
-from headwise.flow.systems import best_values, cooperative, nth_head, perturbed_start
+from headwise.flow.systems import best_values, cooperative, grouped, nth_head, perturbed_start
 
 Theory = Literal["printed", "two-group"]
 
@@ -110,10 +110,10 @@ def _grouped(
     flow: SolvedFlow, stage: int, times: Array, staying: list[int], learned: list[int], leaver: int, epsilon: float
 ) -> Heads:
     """The staying heads as one ensemble whose attention moves; every other head on its own; started from the flow."""
-    now = flow.heads(times[:1])
     groups = [staying, *([k] for k in learned), [leaver]]
-    coefficients = np.stack([now.coefficients[0, group].mean(0) for group in groups])
-    attention = np.stack([now.attention[0, group].mean(0) for group in groups])
-    system = System(flow.target, np.array([float(len(group)) for group in groups]), metric=flow.config.metric)
-    solution = _solve(system, State(coefficients, centred_logits(attention)), times)
+    coefficients, attention, outside = group_means(flow.heads(times[:1]), groups)
+    sizes = np.array([float(len(group)) for group in groups])
+    system = grouped(flow.target, sizes, outside=outside, metric=flow.config.metric)
+    mixing = None if outside is None else np.eye(len(groups))
+    solution = _solve(system, State(coefficients, centred_logits(attention), mixing), times)
     return view_system(system)(solution.at(times))

@@ -15,7 +15,7 @@ from headwise.core.trajectory import assemble, head_overlap
 from headwise.flow.config import FlowConfig, group_positions, group_weights, head_count
 from headwise.flow.full import FullSystem
 from headwise.flow.grid import choose_times
-from headwise.flow.heads import Heads, View, view_full, view_nth_head, view_system
+from headwise.flow.heads import Heads, View, group_means, view_full, view_nth_head, view_system
 from headwise.flow.prediction import StageTimes, predict
 from headwise.flow.reduction import State, System
 from headwise.flow.simplex import Array, centred_logits, softmax
@@ -27,10 +27,9 @@ from headwise.flow.systems import (
     best_values,
     cooperative,
     coupled,
+    grouped,
     nth_head,
     perturbed_start,
-    two_group,
-    two_group_start,
 )
 from headwise.flow.target import Target, build_target, feature_matrices
 
@@ -69,7 +68,7 @@ def solve_flow(config: FlowConfig, seed: int = 0) -> SolvedFlow:
     system, state, t_start = _begin(config, target, seed)
     y = system.pack(state)
     if config.method == "euler":
-        solution = integrate_euler(system, y, t_end=config.t_end, step=config.euler_step)
+        solution = integrate_euler(system, y, t_start=t_start, t_end=config.t_end, step=config.euler_step)
     else:
         solution = integrate(
             system.field,
@@ -95,8 +94,10 @@ def _begin(config: FlowConfig, target: Target, seed: int) -> tuple[System, State
         coefficients, outside = initial_values(config, seed)
         if config.system == "coupled":
             q, coefficients = q.mean(0, keepdims=True), coefficients.mean(0, keepdims=True)
-            system = coupled(target, heads, metric=metric, chart=chart)
-            return system, State(coefficients, q if chart == "q" else softmax(q)), 0.0
+            outside = None if outside is None else outside.mean(keepdims=True)
+            system = coupled(target, heads, outside=outside, metric=metric, chart=chart)
+            mixing = None if outside is None else np.eye(1)
+            return system, State(coefficients, q if chart == "q" else softmax(q), mixing), 0.0
         system = all_heads(target, heads, outside=outside, metric=metric, chart=chart)
         mixing = None if outside is None else np.eye(heads)
         return system, State(coefficients, q if chart == "q" else softmax(q), mixing), 0.0
@@ -105,10 +106,11 @@ def _begin(config: FlowConfig, target: Target, seed: int) -> tuple[System, State
         flow = solve_flow(before, seed)
         now = flow.heads(np.array([config.boundary]))
         leaver = likely_leaver(now)
-        state = State(now.coefficients[0], now.attention[0])
-        coefficients, s = two_group_start(state, now.attention[0], leaver=leaver)
-        system = two_group(target, heads, metric=metric, chart=chart)
-        return system, State(coefficients, centred_logits(s) if chart == "q" else s), config.boundary
+        groups = [[k for k in range(heads) if k != leaver], [leaver]]
+        coefficients, s, outside = group_means(now, groups)
+        system = grouped(target, np.array([heads - 1.0, 1.0]), outside=outside, metric=metric, chart=chart)
+        mixing = None if outside is None else np.eye(2)
+        return system, State(coefficients, centred_logits(s) if chart == "q" else s, mixing), config.boundary
     n = config.nth if config.system == "nth-head" else 2
     free, s = perturbed_start(target, heads=heads, n=n, epsilon=config.epsilon)
     if config.system == "cooperative":

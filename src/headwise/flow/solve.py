@@ -82,15 +82,17 @@ def first_fall(
     return float(result.t_events[0][0]), result.y_events[0][0]
 
 
-def integrate_euler(system: System, y: Array, *, t_end: float, step: float, kept: int = 4000) -> Solution:
+def integrate_euler(
+    system: System, y: Array, *, t_end: float, t_start: float = 0.0, step: float, kept: int = 4000
+) -> Solution:
     """Explicit Euler in s, negative attention clipped and every row renormalised after each step.
 
     This is how the published simulation was drawn. Times between the `kept` states are interpolated linearly.
     """
     if system.chart != "s":
         raise ConfigError("euler integrates attention: set chart = s")
-    count = max(1, round(t_end / step))
-    step = t_end / count
+    count = max(1, round((t_end - t_start) / step))
+    step = (t_end - t_start) / count
     marks = np.unique(np.linspace(0, count, min(kept, count) + 1).round().astype(int))
     states, due = [y.copy()], set(marks[1:].tolist())
     for i in range(1, count + 1):
@@ -100,7 +102,7 @@ def integrate_euler(system: System, y: Array, *, t_end: float, step: float, kept
         s /= s.sum(-1, keepdims=True)
         if i in due:
             states.append(y.copy())
-    rows, times = np.stack(states), step * marks
+    rows, times = np.stack(states), t_start + step * marks
     with np.errstate(all="ignore"):
         loss = system.loss(system.unpack(rows[[0, -1]]))
     if not loss[1] <= loss[0]:

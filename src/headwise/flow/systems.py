@@ -18,7 +18,7 @@ from typing import Literal
 
 import numpy as np
 
-from headwise.flow.reduction import State, System
+from headwise.flow.reduction import System
 from headwise.flow.simplex import Array
 from headwise.flow.target import Target
 
@@ -33,14 +33,18 @@ def all_heads(
     return System(target, np.ones(heads), outside=outside, metric=metric, chart=chart)
 
 
-def coupled(target: Target, heads: int, *, metric: Metric = "squared", chart: Chart = "q") -> System:
+def coupled(
+    target: Target, heads: int, *, outside: Array | None = None, metric: Metric = "squared", chart: Chart = "q"
+) -> System:
     """§3.2: `heads` equal heads as one."""
-    return System(target, np.array([float(heads)]), metric=metric, chart=chart)
+    return System(target, np.array([float(heads)]), outside=outside, metric=metric, chart=chart)
 
 
-def two_group(target: Target, heads: int, *, metric: Metric = "squared", chart: Chart = "q") -> System:
-    """An ensemble of `heads`−1 equal heads whose attention moves (first), and one offshooting head."""
-    return System(target, np.array([heads - 1.0, 1.0]), metric=metric, chart=chart)
+def grouped(
+    target: Target, sizes: Array, *, outside: Array | None = None, metric: Metric = "squared", chart: Chart = "q"
+) -> System:
+    """Groups of equal heads, all of whose attention moves. Sizes h−1 and 1 make the two-group model."""
+    return System(target, sizes, outside=outside, metric=metric, chart=chart)
 
 
 def cooperative(target: Target, heads: int, *, metric: Metric = "squared", chart: Chart = "s") -> System:
@@ -77,10 +81,3 @@ def best_values(target: Target, attention: Array, *, multiplicity: Array, head: 
     fitted = np.linalg.solve(attention @ attention.T, attention @ rest.T)
     values: Array = fitted / multiplicity[:, None]
     return values
-
-
-def two_group_start(state: State, attention: Array, *, leaver: int) -> tuple[Array, Array]:
-    """The two-group system's coefficients (2, n) and attention (2, T) from all heads': the others' mean, the leaver."""
-    others = [k for k in range(len(attention)) if k != leaver]
-    coefficients = np.stack([state.coefficients[others].mean(0), state.coefficients[leaver]])
-    return coefficients, np.stack([attention[others].mean(0), attention[leaver]])

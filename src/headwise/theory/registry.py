@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import difflib
 import importlib
-import multiprocessing
 import time
 import zlib
 from collections.abc import Callable, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import as_completed
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
 from headwise.core.errors import ConfigError
+from headwise.flow.workers import process_pool
 from headwise.theory.statement import Outcome, Search, Statement
 
 MODULES = (
@@ -146,7 +146,7 @@ def run_checks(
                 progress(done, len(wanted))
         return results
     found: dict[str, Result] = {}
-    with ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn")) as pool:
+    with process_pool(workers) as pool:
         # The slow ones are about whole flows and come last in the paper: start them first.
         futures = {pool.submit(check_statement, name, trials, seed): name for name in reversed(wanted)}
         for done, future in enumerate(as_completed(futures), start=1):

@@ -27,7 +27,7 @@ def _draw(rng: np.random.Generator) -> tuple[float, float, int]:
 
 def as_printed(rng: np.random.Generator, trials: int) -> Outcome:
     """How far below zero φ/ε² gets."""
-    values = [start_potential(*_draw(rng), moved=1e-3, tilted=1e-3) / 1e-6 for _ in range(5 * trials)]
+    values = [start_potential(*_draw(rng), moved=1e-3, tilted=1e-3) / 1e-6 for _ in range(5 * max(trials, 10))]
     share = np.mean(np.array(values) <= 0)
     return bound([max(0.0, -v) for v in values], within=0.0, evidence=f"φ ≤ 0 in {share:.0%} of random problems")
 

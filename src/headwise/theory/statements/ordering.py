@@ -23,7 +23,7 @@ def violation(rng: np.random.Generator, *, ordered: int, T: int) -> float:
 
 
 def as_printed(rng: np.random.Generator, trials: int) -> Outcome:
-    errors = [violation(rng, ordered=3, T=8) for _ in range(20 * trials)]
+    errors = [violation(rng, ordered=3, T=8) for _ in range(20 * max(trials, 10))]
     share = np.mean(np.array(errors) > 1e-12)
     return bound(
         errors, within=1e-12, evidence=f"violated in {share:.0%} of draws with h = 3, T = 8, by up to {max(errors):.2g}"

@@ -1,0 +1,21 @@
+"""The two readings of the paper's simulation (App. D) as complete configs.
+
+The text says gradient flow with noise of covariance 1e-6·I on s. The published figure fits the flow with Π in place of
+Π², noise of deviation 1e-6 on s, and explicit Euler steps with clipping. The default of `FlowConfig` is neither: Π²
+with noise of deviation 1e-3 on the logits, the only reading whose stages are separated by the paper's own boundaries
+t = 25 and t = 300 (see the check `stage-boundaries`).
+"""
+
+from __future__ import annotations
+
+from headwise.flow.config import FlowConfig
+
+
+def text_flow() -> FlowConfig:
+    """As the text describes it; stages near t = 21, 46 and a few hundred."""
+    return FlowConfig(noise="s-cov")
+
+
+def published_flow() -> FlowConfig:
+    """As the figure was drawn; stages near t = 5, 50 to 70 and 230 to 290."""
+    return FlowConfig(metric="plain", noise="s-std", method="euler", chart="s", euler_step=0.005, t_end=500.0)
