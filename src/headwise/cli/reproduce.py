@@ -1,0 +1,184 @@
+"""`headwise reproduce`: runs what figures and claims of the paper need, draws them and says whether they hold."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from headwise.cli.command import Command, print_json, refuse_extra, say
+from headwise.core.errors import ConfigError
+
+if TYPE_CHECKING:
+    from headwise.paper.plan import Plan
+    from headwise.paper.verdict import Verdict
+    from headwise.study.many import Outcome
+
+ON_ONE_RUN = ("order", "competition", "offshoot", "specialisation")
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("names", nargs="*", metavar="NAME", help="claims and figures (default: the headline set)")
+    parser.add_argument("--all", action="store_true", help="everything in the manifest")
+    parser.add_argument("--list", action="store_true", help="show the manifest and do nothing")
+    parser.add_argument(
+        "--preset", choices=("published", "text", "both"), default="published", help="reading of the paper"
+    )
+    parser.add_argument("--scale", choices=("quick", "paper"), default="quick", help="minutes, or the paper's sizes")
+    parser.add_argument("--seeds", metavar="LIST", help="such as 0..4 (default: 0..2; 0 for the full decoder)")
+    parser.add_argument("--workers", type=int, default=2, metavar="N", help="runs at a time (default: 2)")
+    parser.add_argument("--out", type=Path, default=Path("runs"), metavar="DIR", help="root of runs (default: runs)")
+    parser.add_argument(
+        "--into", type=Path, default=Path("reproduction"), metavar="DIR", help="figures and verdicts go here"
+    )
+    parser.add_argument(
+        "--run", type=Path, metavar="DIR", help=f"judge one stored run instead (default: {', '.join(ON_ONE_RUN)})"
+    )
+    parser.add_argument("--dry-run", action="store_true", help="say which runs are missing and judge what is there")
+    parser.add_argument("--json", action="store_true", help="print the verdicts as one JSON document")
+    parser.add_argument("-q", "--quiet", action="store_true", help="no progress")
+
+
+def run(arguments: argparse.Namespace, extra: list[str]) -> int:
+    refuse_extra(extra)
+    if arguments.list:
+        return _list(arguments)
+    if arguments.run is not None:
+        return _judge_one(arguments)
+    from headwise.cli.seeds import parse_seeds
+    from headwise.paper.manifest import ENTRIES, HEADLINE, select
+    from headwise.paper.plan import Plan, describe
+    from headwise.paper.reproduce import draw_all, judge_all, write_verdicts
+    from headwise.store import check_writable
+
+    if arguments.workers < 1:
+        raise ConfigError(f"--workers {arguments.workers}: at least 1")
+    names = arguments.names or (list(ENTRIES) if arguments.all else list(HEADLINE))
+    plan = Plan(
+        entries=tuple(select(names)),
+        presets=("published", "text") if arguments.preset == "both" else (arguments.preset,),
+        scale=arguments.scale,
+        seeds=tuple(parse_seeds(arguments.seeds)) if arguments.seeds else None,
+        out=arguments.out,
+    )
+    check_writable(arguments.out)
+    check_writable(arguments.into)
+    unfinished = plan.unfinished()
+    say(describe(plan, unfinished, arguments.workers))
+    failed: list[Outcome] = []
+    if arguments.dry_run:
+        for config in unfinished:
+            say(f"missing: {config.experiment} ({config.preset}) seed {config.seed}")
+    elif unfinished:
+        failed = _compute(plan, arguments)
+    told = (lambda line: None) if arguments.quiet else say
+    verdicts = judge_all(plan, told)
+    draw_all(plan, arguments.into, told)
+    path = write_verdicts(verdicts, arguments.into)
+    _show(verdicts, arguments)
+    say(f"wrote {path}")
+    for outcome in failed:
+        say(f"headwise: {outcome.run} {outcome.status}: {outcome.reason}")
+    return 4 if failed else 0
+
+
+def _compute(plan: Plan, arguments: argparse.Namespace) -> list[Outcome]:
+    """Compute what is missing; the runs that failed."""
+    from headwise.paper.plan import duration
+    from headwise.paper.scale import estimate
+    from headwise.study.executors import open_executor
+    from headwise.study.many import place, run_all
+
+    todo = plan.unfinished()
+    expected = {place(config, plan.out): estimate(config) for config in todo}
+    total, begun = sum(expected.values()), time.monotonic()
+    done: list[Outcome] = []
+
+    def ended(outcome: Outcome) -> None:
+        done.append(outcome)
+        share = sum(expected.get(one.run, 0.0) for one in done) / total
+        spent = time.monotonic() - begun
+        left = duration(spent / share - spent) if share > 0 else "?"
+        if not arguments.quiet:
+            say(f"[{len(done)}/{len(todo)}] {outcome.status} {outcome.run}  {share:.0%} of the work, {left} left")
+
+    with open_executor(arguments.workers) as executor:
+        run_all(plan.runs(), plan.out, executor=executor, argv=sys.argv, ended=ended)
+    return [outcome for outcome in done if outcome.status == "failed"]
+
+
+def _judge_one(arguments: argparse.Namespace) -> int:
+    from headwise.paper.entry import Claim
+    from headwise.paper.manifest import select
+    from headwise.paper.reproduce import judge_run
+
+    chosen = select(arguments.names or list(ON_ONE_RUN))
+    for entry in chosen:
+        if not isinstance(entry, Claim):
+            raise ConfigError(f"{entry.name} is a {entry.kind}; --run judges claims")
+    verdicts = judge_run(arguments.run, [entry for entry in chosen if isinstance(entry, Claim)])
+    _show(verdicts, arguments)
+    return 0
+
+
+def _show(verdicts: list[Verdict], arguments: argparse.Namespace) -> None:
+    if arguments.json:
+        print_json([verdict.to_json() for verdict in verdicts])
+        return
+    if not verdicts:
+        return
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(title="verdicts", title_justify="left")
+    for column in ("claim", "reading", "verdict", "measured", "published", "threshold"):
+        table.add_column(column, no_wrap=column in ("claim", "reading"), overflow="fold")
+    for one in verdicts:
+        measured = _number(one.measured)
+        if one.interval and len(one.seeds) > 1:
+            measured += f" ({_number(one.interval[0])} .. {_number(one.interval[1])})"
+        published = "" if one.published is None else _number(one.published)
+        table.add_row(one.claim, one.preset, one.verdict, measured, published, one.threshold)
+    console = Console(highlight=False)
+    console.print(table)
+    for one in verdicts:
+        if one.verdict != "reproduced" and one.notes:
+            for seed, note in one.notes.items():
+                console.print(f"{one.claim} ({one.preset}), seed {seed}: {note}", soft_wrap=True)
+
+
+def _number(value: Any) -> str:
+    return "" if value is None else f"{value:.3g}"
+
+
+def _list(arguments: argparse.Namespace) -> int:
+    from headwise.paper.manifest import ENTRIES, HEADLINE
+    from headwise.paper.plan import cost, duration
+
+    if arguments.json:
+        print_json(
+            [
+                {
+                    "name": entry.name,
+                    "kind": entry.kind,
+                    "label": entry.label,
+                    "cost": round(cost(entry, arguments.scale), 1),
+                    "about": entry.about,
+                    "experiments": list(entry.experiments),
+                    "headline": entry.name in HEADLINE,
+                }
+                for entry in ENTRIES.values()
+            ]
+        )
+        return 0
+    for entry in ENTRIES.values():
+        mark = "*" if entry.name in HEADLINE else " "
+        spent = duration(cost(entry, arguments.scale))
+        print(f"{mark} {entry.name:<20} {entry.kind:<7} {spent:>7}  {entry.about}  [{entry.label}]")
+    print(f"* headline set; times are for one seed at {arguments.scale} scale on one thread")
+    return 0
+
+
+COMMAND = Command("reproduce", "every figure and claim of the paper, with a verdict", add, run)

@@ -1,0 +1,102 @@
+"""Data (§2.5, App. F): how much of it, and fresh data at every step."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import xarray as xr
+
+from headwise.paper.entry import Case, Claim
+from headwise.paper.readings import best_index, group_shares, judge_order, prefixes
+from headwise.paper.verdict import Judgement
+
+SIZES = ("samples-600", "samples-2000", "samples-9000", "online")
+OVERFIT = 0.5
+LITTLE = 0.15
+MOST = 0.5
+
+
+def nearest_prefix(trajectory: xr.Dataset) -> int:
+    """How many groups the predictor nearest to the best model uses."""
+    row = trajectory["kl"].sel(predictor=prefixes(trajectory)).values[best_index(trajectory)]
+    return int(row.argmin()) + 1
+
+
+def judge_data_size(case: Case) -> Judgement:
+    """The best excess loss falls with the number of sequences; the best model of 600 uses fewer groups than of 9000."""
+    best = [float(case.runs[name]["excess_loss"].values[best_index(case.runs[name])]) for name in SIZES]
+    groups = [nearest_prefix(case.runs[name]) for name in SIZES]
+    falls = all(a > b for a, b in itertools.pairwise(best))
+    fewer = groups[0] < groups[2] and all(a <= b for a, b in itertools.pairwise(groups))
+    note = "; ".join(f"{n}: {b:.2f} nats, {g} groups" for n, b, g in zip(SIZES, best, groups, strict=True))
+    return Judgement(falls and fewer, best[0], note)
+
+
+def judge_early_stop(case: Case) -> Judgement:
+    """At the best step of 600 sequences a shorter context is nearer than the longest; at 9000 the longest is."""
+    margins, lines = {}, []
+    for name in ("samples-600", "samples-9000"):
+        trajectory = case.runs[name]
+        names = [str(p) for p in trajectory["predictor"].values if str(p).startswith("window_")]
+        row = trajectory["kl"].sel(predictor=names).values[best_index(trajectory)]
+        margins[name] = float(row[-1] - row[:-1].min())
+        shown = ", ".join(f"{n.replace('window_', 'context ')} {v:.2f}" for n, v in zip(names, row, strict=True))
+        lines.append(f"{name} at step {trajectory['step'].values[best_index(trajectory)]:g}: {shown}")
+    passed = margins["samples-600"] > 0 > margins["samples-9000"]
+    return Judgement(passed, margins["samples-600"], "; ".join(lines))
+
+
+def judge_overfit(case: Case) -> Judgement:
+    """At the end of 600 sequences: overfit by half a nat, attention on I(1) and I(2), little on I(3)."""
+    trajectory = case.runs["samples-600"]
+    excess = trajectory["excess_loss"].values
+    overfit = float(excess[-1] - np.nanmin(excess))
+    shares = group_shares(trajectory)[-1].mean(0)
+    note = (
+        f"mean shares {', '.join(f'I({k + 1}) {s:.2f}' for k, s in enumerate(shares))}; overfit by {overfit:.2f} nats"
+    )
+    if overfit < OVERFIT:
+        return Judgement(None, float(shares[2]), f"not overfit: {note}")
+    return Judgement(bool(shares[2] < LITTLE and shares[:2].sum() > MOST), float(shares[2]), note)
+
+
+CLAIMS = (
+    Claim(
+        "data-size",
+        "fig:generalization left",
+        "fewer sequences, fewer stages; the best excess loss falls with their number",
+        SIZES,
+        quantity="best excess loss with 600 sequences (nats)",
+        threshold="600 > 2000 > 9000 > fresh, and the best model of 600 is nearest a predictor of fewer groups",
+        published=1.33,
+        judge=judge_data_size,
+    ),
+    Claim(
+        "early-stop",
+        "fig:generalization right",
+        "with few sequences the early-stopped model is nearest a model of shorter context",
+        ("samples-600", "samples-9000"),
+        quantity="how much nearer the nearest shorter context is than context 6, at 600 sequences (nats)",
+        threshold="> 0 at 600 sequences and < 0 at 9000",
+        judge=judge_early_stop,
+    ),
+    Claim(
+        "overfit-structure",
+        "sec:generalization",
+        "with 600 sequences attention stays on the first two patterns even when overfit",
+        ("samples-600",),
+        quantity="mean share of the heads on I(3) at the end",
+        threshold="< 0.15 on I(3) and > 0.5 on I(1) and I(2) together, with the excess loss 0.5 above its best",
+        judge=judge_overfit,
+    ),
+    Claim(
+        "online",
+        "app:infinite_data",
+        "with fresh data at every step the stages are the same",
+        ("online",),
+        quantity="smallest rise of the first two distances after their minimum (nats)",
+        threshold="minima strictly in order and both rises >= 0.1 nats",
+        judge=lambda case: judge_order(case.runs["online"]),
+    ),
+)

@@ -1,0 +1,80 @@
+"""What an entry of the manifest is: a claim with its test, or a figure with its drawing, and the runs it needs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+from headwise.paper.scale import Scale, at_scale
+from headwise.paper.verdict import Judgement
+from headwise.study.config import Preset, RunConfig
+from headwise.study.experiments import experiment
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from headwise.view.panels import Sheet
+
+BOTH: tuple[Preset, ...] = ("published", "text")
+
+
+@dataclass(frozen=True)
+class Case:
+    """What a test sees of one seed: its trajectories by the name of their experiment."""
+
+    preset: Preset
+    scale: Scale
+    seed: int
+    runs: Mapping[str, xr.Dataset]
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What a drawing sees: the trajectories of all seeds, by the name of their experiment."""
+
+    preset: Preset
+    scale: Scale
+    seeds: tuple[int, ...]
+    runs: Mapping[str, list[xr.Dataset]]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A figure, table or claim of the paper, its place there, and the experiments it is made from."""
+
+    name: str
+    label: str
+    about: str
+    experiments: tuple[str, ...] = ()
+    presets: tuple[Preset, ...] = BOTH
+
+    def configs(self, preset: Preset, scale: Scale, seed: int) -> dict[str, RunConfig]:
+        """The runs of one seed by the name of their experiment."""
+        return {name: at_scale(experiment(name, preset), scale, seed=seed) for name in self.experiments}
+
+
+@dataclass(frozen=True)
+class Claim(Entry):
+    """A statement with a test: `threshold` is stated beforehand, `judge` applies it to one seed."""
+
+    quantity: str = ""
+    threshold: str = ""
+    published: float | None = None
+    judge: Callable[[Case], Judgement] = field(kw_only=True)
+
+    @property
+    def kind(self) -> Literal["claim"]:
+        return "claim"
+
+
+@dataclass(frozen=True)
+class Figure(Entry):
+    """A figure or table: `compose` turns evidence into panels, which are drawn and written as a table."""
+
+    compose: Callable[[Evidence], Sheet] = field(kw_only=True)
+    form: Literal["figure", "table"] = "figure"
+
+    @property
+    def kind(self) -> Literal["figure", "table"]:
+        return self.form

@@ -1,0 +1,86 @@
+"""What a reproduction needs: entries, readings, seeds, and the runs behind them, each once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from headwise.paper.entry import Claim, Figure
+from headwise.paper.scale import Scale, estimate
+from headwise.study.config import Preset, RunConfig
+from headwise.study.many import missing, with_prerequisites
+
+SEEDS = (0, 1, 2)
+COSTLY_SEEDS = (0,)
+"""Seeds where none are asked for: one for the full decoder and for several blocks, which take hours at paper scale."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Entries under some readings at one scale; `seeds` is `None` for the defaults."""
+
+    entries: tuple[Claim | Figure, ...]
+    presets: tuple[Preset, ...]
+    scale: Scale
+    seeds: tuple[int, ...] | None
+    out: Path
+
+    def pairs(self) -> Iterator[tuple[Claim | Figure, Preset]]:
+        """Every entry under every reading it has."""
+        for entry in self.entries:
+            for preset in self.presets:
+                if preset in entry.presets:
+                    yield entry, preset
+
+    def seeds_of(self, entry: Claim | Figure, preset: Preset) -> tuple[int, ...]:
+        """The seeds of one entry."""
+        if self.seeds is not None:
+            return self.seeds
+        configs = entry.configs(preset, self.scale, 0).values()
+        return COSTLY_SEEDS if entry.name == "theorems" or any(costly(config) for config in configs) else SEEDS
+
+    def runs(self) -> list[RunConfig]:
+        """Every run once, restricted-context models included; first seeds and short runs first."""
+        wanted = [
+            config
+            for entry, preset in self.pairs()
+            for seed in self.seeds_of(entry, preset)
+            for config in entry.configs(preset, self.scale, seed).values()
+        ]
+        return sorted(with_prerequisites(wanted), key=lambda config: (config.seed, estimate(config)))
+
+    def unfinished(self) -> list[RunConfig]:
+        """The runs that have not ended yet."""
+        return missing(self.runs(), self.out)
+
+
+def costly(config: RunConfig) -> bool:
+    """Whether one run takes minutes at quick scale and hours at paper scale."""
+    return config.model.embedding == "learned" or config.model.blocks > 1
+
+
+def cost(entry: Claim | Figure, scale: Scale, preset: Preset = "published") -> float:
+    """Seconds on one thread for one seed of an entry alone; shared runs are counted in each entry that needs them."""
+    own = 20.0 if not entry.experiments else 1.0
+    return own + sum(estimate(config) for config in with_prerequisites(entry.configs(preset, scale, 0).values()))
+
+
+def describe(plan: Plan, unfinished: Sequence[RunConfig], workers: int) -> str:
+    """One line: how many runs, how many are there, how long the rest takes."""
+    total = len(plan.runs())
+    exact = sum(not entry.experiments for entry, _ in plan.pairs())
+    seconds = sum(estimate(config) for config in unfinished) / workers + 20.0 * exact
+    return (
+        f"{sum(1 for _ in plan.pairs())} entries need {total} runs: {total - len(unfinished)} finished, "
+        f"{len(unfinished)} to compute, about {duration(seconds)} on {workers} worker{'s' if workers > 1 else ''}"
+    )
+
+
+def duration(seconds: float) -> str:
+    """A time as a person says it."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    if seconds < 5400:
+        return f"{seconds / 60:.0f} min"
+    return f"{seconds / 3600:.1f} h"

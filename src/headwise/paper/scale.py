@@ -1,0 +1,97 @@
+"""How large a reproduction is: `paper`, the paper's sizes where two cores allow it, and `quick`, minutes in all.
+
+Both keep the task, the model and the optimiser as the preset gives them; only the number of sequences per step, of test
+sequences and of steps changes. What differs from the paper is listed here and nowhere else.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from headwise.measure.config import Schedule
+from headwise.study.config import RunConfig, model_stream
+
+Scale = Literal["quick", "paper"]
+
+
+@dataclass(frozen=True)
+class Size:
+    """Sequences per step and per evaluation, steps, and steps between evaluations."""
+
+    batch: int
+    test: int
+    steps: int
+    every: int = 10
+
+
+MINIMAL = {"quick": Size(500, 600, 1000), "paper": Size(3000, 3000, 1000)}
+"""The minimal model as published; its curves are flat well before step 1000."""
+
+MINIMAL_TEXT = {"quick": Size(500, 600, 2000, 20), "paper": Size(3000, 3000, 10_000, 50)}
+"""The text's rate is 27 times smaller: its 2000 steps, and on to 10,000 at paper scale."""
+
+FULL = {"quick": Size(128, 200, 1000), "paper": Size(500, 1000, 1000)}
+"""Variations of the full decoder; batch 500 where the paper has 3000, to stay within two hours a run."""
+
+OWN: dict[str, dict[Scale, Size]] = {
+    "full": {"quick": FULL["quick"], "paper": Size(3000, 3000, 1000)},
+    "sgd": {"quick": Size(64, 200, 4500, 50), "paper": Size(500, 1000, 6000, 50)},
+    "depth-minimal": {"quick": Size(100, 300, 1000), "paper": Size(500, 1000, 1000)},
+    "depth-full": {"quick": Size(64, 200, 1000), "paper": Size(500, 1000, 1000)},
+}
+"""Experiments with a size of their own."""
+
+
+def size_of(config: RunConfig, scale: Scale) -> Size:
+    """The size of an experiment at a scale."""
+    if config.experiment in OWN:
+        return OWN[config.experiment][scale]
+    if config.model.embedding == "learned":
+        return FULL[scale]
+    return (MINIMAL if config.preset == "published" else MINIMAL_TEXT)[scale]
+
+
+def at_scale(config: RunConfig, scale: Scale, *, seed: int) -> RunConfig:
+    """An experiment's config at a scale, with a seed.
+
+    A training set of up to a batch, or of little more than one, is seen whole at every step, as in the paper.
+    """
+    size = size_of(config, scale)
+    batch = min(size.batch, config.train.samples)
+    if config.train.batch == config.train.samples and config.train.samples < 2 * size.batch:
+        batch = config.train.samples
+    return config.model_copy(
+        update={
+            "seed": seed,
+            "train": config.train.model_copy(update={"batch": batch, "steps": size.steps}),
+            "measure": config.measure.model_copy(
+                update={"test_samples": size.test, "at": Schedule(every=size.every), "snapshots": Schedule(every=50)}
+            ),
+        }
+    )
+
+
+SECONDS_PER_TOKEN = {"minimal": 0.8e-6, "full": 22e-6, "minimal deep": 13e-6, "full deep": 84e-6}
+"""Time of one training step per input token of the batch, one thread of a 2020s processor, from measured runs."""
+
+START = 3.0
+EVALUATION = 0.4
+WINDOWS = 2.5
+"""Seconds to build a run; the cost of evaluating a token, and of training on all windows of a sequence, as shares of
+training on it."""
+
+
+def estimate(config: RunConfig) -> float:
+    """Seconds that a run takes on one thread, from the numbers above; a rough guide, not a promise."""
+    kind = "full" if config.model.embedding == "learned" else "minimal"
+    positions = config.task.w + config.task.T - 1
+    tokens: float = positions
+    if config.model.window is not None:
+        tokens = WINDOWS * positions
+    rate = SECONDS_PER_TOKEN[f"{kind} deep" if config.model.blocks > 1 else kind]
+    rate *= (model_stream(config) / 255) if kind == "full" else 1.0
+    evaluations = len(config.measure.at.steps(config.train.steps))
+    trained = config.train.steps * config.train.batch
+    seen = EVALUATION * evaluations * config.measure.test_samples
+    return START + rate * tokens * (trained + seen)
