@@ -50,7 +50,7 @@ def compare(readings: Mapping[str, Reading], length: float, thresholds: Threshol
             stages = stages[1:]
         counts[name] = len(stages)
         places[name] = [stage.start for stage in stages[1:]]
-    boundaries = tuple(_matched(places, length))
+    boundaries = tuple(match_boundaries(places, length))
     if len(places) < 2:
         notes.append("fewer than two readings are possible: nothing to compare")
         return Agreement(None, counts, boundaries, tuple(notes))
@@ -70,7 +70,8 @@ def compare(readings: Mapping[str, Reading], length: float, thresholds: Threshol
     return Agreement(len(set(counts.values())) == 1 and close, counts, boundaries, tuple(notes))
 
 
-def _matched(places: Mapping[str, list[float]], length: float) -> list[SharedBoundary]:
+def match_boundaries(places: Mapping[str, list[float]], length: float) -> list[SharedBoundary]:
+    """The boundaries of several readings side by side, one row for each of the reading that has most."""
     if not places:
         return []
     reference = max(places, key=lambda name: len(places[name]))

@@ -59,6 +59,8 @@ class _Run:
         span = np.ptp(curves, axis=0)
         self.span = float(np.linalg.norm(span))
         self.lift = thresholds.floor * np.where(span > 0, span, 1) - np.minimum(curves.min(axis=0), 0)
+        self._levels: dict[tuple[int, int], np.ndarray] = {}
+        self._shapes: dict[tuple[int, ...], tuple[float, float]] = {}
 
     def proposed_cuts(self) -> list[int]:
         """Change points of the lifted logarithm: equal ratios count equally until a curve is near its end."""
@@ -67,8 +69,10 @@ class _Run:
         return [int(cut) for cut in detector.predict(pen=self.thresholds.penalty * len(logs))[:-1]]
 
     def level(self, start: int, end: int) -> np.ndarray:
-        """The level of a piece of the run."""
-        return np.asarray(np.median(self.curves[start:end], axis=0))
+        """The level of a piece of the run, its median."""
+        if (start, end) not in self._levels:
+            self._levels[start, end] = np.median(self.curves[start:end], axis=0)
+        return self._levels[start, end]
 
     def size(self, cuts: list[int], i: int) -> float:
         """The drop at a cut: the largest fall of a curve's logarithm, and the change against the noise."""
@@ -86,8 +90,15 @@ class _Run:
         """Where the drop of a cut is halfway, and whether plateaus and a shoulder frame it.
 
         The first stage needs the length of a plateau but not its flatness: a run often spends it descending to it.
+        Only the two pieces on either side matter, so the answer is kept while those stay.
         """
         edges = [0, *cuts, len(self.curves)]
+        key = (i == 0, *edges[max(i - 1, 0) : i + 4])
+        if key not in self._shapes:
+            self._shapes[key] = self._shape(edges, i)
+        return self._shapes[key]
+
+    def _shape(self, edges: list[int], i: int) -> tuple[float, float]:
         low, high = self.level(edges[i], edges[i + 1]), self.level(edges[i + 1], edges[i + 2])
         falling = np.minimum(high - low, 0)
         path = (self.curves[edges[i] : edges[i + 2]] - low) @ falling / float(falling @ falling)

@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
+from headwise.phases.agreement import SharedBoundary, match_boundaries
 from headwise.phases.events import Offshoot
 from headwise.phases.report import PhaseReport, RunReport
 
@@ -168,13 +169,19 @@ class SeedsReport(PhaseReport):
             "counts": {
                 name: [len(run.readings[name].stages) for run in self.runs] for name in ("function", "loss", "heads")
             },
-            "boundaries": [],
+            "boundaries": [{**b.steps, "spread": b.spread} for b in self._boundaries()],
             "order": {
                 "verdict": orders.most_common(1)[0][0],
                 "shares": {k: n / len(self.runs) for k, n in orders.items()},
             },
             "notes": notes + shared,
         }
+
+    def _boundaries(self) -> list[SharedBoundary]:
+        """Median boundaries of the readings side by side."""
+        medians = {name: [stage["start"] for stage in self._stages(name)[1:]] for name in ("function", "loss", "heads")}
+        length = float(np.median([run.end - run.start for run in self.runs]))
+        return match_boundaries({name: places for name, places in medians.items() if places}, length)
 
     def _specialised(self) -> dict[str, Any]:
         reference = self.runs[self.reference]

@@ -93,7 +93,8 @@ def _from_lags(trajectory: xr.Dataset, groups: Groups) -> HeadSource | str:
         found = "; ".join(f"lags {p.label}" for p in patterns) or "none"
         notes.append(f"heads: groups are not known; patterns found in the attention: {found}")
     shares = pattern_shares(attention, lags.tolist(), patterns)
-    return HeadSource(steps, shares, tuple(patterns), head_overlap(attention), tuple(notes))
+    overlap = np.stack([head_overlap(one) for one in attention])  # a step at a time: pairs of heads by lags are many
+    return HeadSource(steps, shares, tuple(patterns), overlap, tuple(notes))
 
 
 def value_coefficients(trajectory: xr.Dataset) -> tuple[np.ndarray, np.ndarray, list[Any]] | str:
