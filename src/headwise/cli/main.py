@@ -21,9 +21,15 @@ from headwise.core.errors import HeadwiseError
 MODULES = (
     "train",
     "show",
+    "report",
     "phases",
+    "probe",
     "flow",
     "check",
+    "reproduce",
+    "sweep",
+    "collect",
+    "diagram",
     "catalogue",
 )
 """One module of `headwise.cli` per command, in the order of `headwise --help`."""

@@ -1,7 +1,8 @@
-"""Where runs are computed: in this process, or on local dask workers. Both are `concurrent.futures` executors.
+"""Where runs are computed: in this process, on local dask workers, on a Slurm cluster or on a running scheduler.
 
-Dask's workers survive being killed: a task whose worker died is given to a new one, which finds on disk how far the
-run had come. The scheduler listens on loopback only.
+All are `concurrent.futures` executors. Dask's workers survive being killed: a task whose worker died is given to a new
+one, which finds on disk how far the run had come. A scheduler of ours listens on loopback only, unless it must be
+reached from other machines; then it speaks TLS.
 """
 
 from __future__ import annotations
@@ -9,10 +10,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future
 from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
+
+from headwise.core.errors import ConfigError
+from headwise.study.cluster_config import ClusterConfig
 
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
+
+LOST_WORKERS_TOLERATED = 1000
+CONNECT_SECONDS = 10
 
 
 class InProcess(Executor):
@@ -29,36 +38,65 @@ class InProcess(Executor):
         return future
 
 
+@dataclass(frozen=True)
+class Pool:
+    """An executor and a way to ask how many workers it has at this moment."""
+
+    executor: Executor
+    count_workers: Callable[[], int]
+
+
+@contextmanager
+def open_pool(where: str, *, workers: int, cluster: ClusterConfig | None = None) -> Iterator[Pool]:
+    """`local`, `slurm` or the address of a running scheduler, `tcp://HOST:PORT`."""
+    if where == "local" and workers <= 1:
+        yield Pool(InProcess(), lambda: 1)
+        return
+    if where == "local":
+        opened = _local(workers)
+    elif where == "slurm":
+        opened = _slurm(workers, cluster or ClusterConfig())
+    elif where.startswith(("tcp://", "tls://")):
+        opened = _running(where)
+    else:
+        raise ConfigError(f"--executor {where}: take local, slurm or tcp://HOST:PORT")
+    with _settings(), opened as client:
+        executor = client.get_executor(retries=LOST_WORKERS_TOLERATED)
+        yield Pool(executor, lambda: len(client.scheduler_info(n_workers=-1)["workers"]))
+
+
 @contextmanager
 def open_executor(workers: int) -> Iterator[Executor]:
-    """An executor with this many workers on this machine; each computes on one thread."""
-    if workers <= 1:
-        yield InProcess()
-        return
-    with local_cluster(workers) as client:
-        # A run may be given to several workers in turn as they are killed; only its directory decides whether it ends.
-        yield client.get_executor(retries=100)
+    """Workers on this machine; each computes on one thread."""
+    with open_pool("local", workers=workers) as pool:
+        yield pool.executor
 
 
 @contextmanager
-def local_cluster(workers: int) -> Iterator[Any]:
-    """A dask cluster of worker processes bound to loopback; yields its client."""
+def _settings() -> Iterator[None]:
     import dask
-    from distributed import Client, LocalCluster
+    import distributed  # noqa: F401  (its defaults must be in place before some of them are changed for a while)
 
     settings = {
-        "distributed.scheduler.allowed-failures": 100,
+        # Only its directory decides whether a run ends, so losing a worker is never the task's fault.
+        "distributed.scheduler.allowed-failures": LOST_WORKERS_TOLERATED,
         "distributed.worker.memory.target": False,
         "distributed.worker.memory.spill": False,
         "distributed.worker.memory.pause": False,
         "distributed.worker.memory.terminate": False,
-        "distributed.worker.daemon": True,
         "distributed.nanny.pre-spawn-environ.OMP_NUM_THREADS": "1",
         "distributed.nanny.pre-spawn-environ.MKL_NUM_THREADS": "1",
-        "distributed.comm.timeouts.connect": "60s",
+        "distributed.comm.timeouts.connect": f"{CONNECT_SECONDS}s",
     }
+    with dask.config.set(settings):
+        yield
+
+
+@contextmanager
+def _local(workers: int) -> Iterator[Any]:
+    from distributed import Client, LocalCluster
+
     with (
-        dask.config.set(settings),
         LocalCluster(
             n_workers=workers,
             threads_per_worker=1,
@@ -66,7 +104,59 @@ def local_cluster(workers: int) -> Iterator[Any]:
             host="127.0.0.1",
             dashboard_address=None,
             silence_logs="CRITICAL",
-        ) as cluster,
-        Client(cluster) as client,
+        ) as local,
+        Client(local) as client,
     ):
         yield client
+
+
+@contextmanager
+def _running(address: str) -> Iterator[Any]:
+    from distributed import Client
+
+    try:
+        client = Client(address, timeout=CONNECT_SECONDS)
+    except (OSError, ValueError) as error:
+        reason = str(error).splitlines()[0]
+        raise ConfigError(
+            f"--executor {address}: no scheduler answers there ({reason}); start one or use local"
+        ) from None
+    with client:
+        yield client
+
+
+@contextmanager
+def _slurm(workers: int, settings: ClusterConfig) -> Iterator[Any]:
+    from distributed import Client
+
+    try:
+        from dask_jobqueue import SLURMCluster
+    except ImportError:
+        raise ConfigError("--executor slurm needs dask-jobqueue: pip install 'headwise[cluster]'") from None
+    with (
+        SLURMCluster(
+            queue=settings.queue,
+            account=settings.account,
+            walltime=settings.time,
+            memory=settings.memory,
+            cores=1,
+            processes=1,
+            job_script_prologue=list(settings.setup),
+            job_extra_directives=list(settings.directives),
+            log_directory=str(Path(settings.logs)),
+            interface=settings.interface,
+            security=_security(),
+            shared_temp_directory=settings.shared,
+            death_timeout=120,
+        ) as slurm,
+        Client(slurm) as client,
+    ):
+        # Adaptive with equal ends replaces jobs that the queue has killed; a fixed scale would not.
+        slurm.adapt(minimum_jobs=workers, maximum_jobs=workers)
+        yield client
+
+
+def _security() -> Any:
+    from distributed.security import Security
+
+    return Security.temporary()

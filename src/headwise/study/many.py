@@ -1,22 +1,32 @@
 """Many runs: each finds on disk what is already done, a failed one does not stop the rest.
 
-The run directory is the truth. A task returns a small status; whether a run is complete is read from its directory.
+The run directory is the truth. A task returns a small status; whether a run is complete is read from its directory, so
+a lost answer loses nothing. When all workers have been gone for a while the cluster is built anew.
 """
 
 from __future__ import annotations
 
+import os
+import threading
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Executor, as_completed
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 from headwise.core.config import validated
-from headwise.core.errors import HeadwiseError
+from headwise.core.errors import HeadwiseError, Interrupted, RunBusy
 from headwise.store import run_path, run_status
 from headwise.study.config import RunConfig, config_hash, window_config
+from headwise.study.executors import Pool
 
 Ended = Literal["finished", "diverged", "failed"]
+
+PATIENCE_SECONDS = 120.0
+REBUILDS = 3
+BUSY_SECONDS = 600.0
 
 
 @dataclass(frozen=True)
@@ -26,6 +36,10 @@ class Outcome:
     run: Path
     status: Ended
     reason: str = ""
+
+
+class NoWorkers(Exception):
+    """Work is left and nobody has been there to do it for too long."""
 
 
 def place(config: RunConfig, out: Path | str) -> Path:
@@ -48,6 +62,37 @@ def missing(configs: Sequence[RunConfig], out: Path | str) -> list[RunConfig]:
     return [config for config in configs if not (place(config, out) / "manifest.json").exists()]
 
 
+def run_everywhere(
+    configs: Sequence[RunConfig],
+    out: Path | str,
+    *,
+    pool: Callable[[], AbstractContextManager[Pool]],
+    argv: list[str],
+    ended: Callable[[Outcome], None] = lambda outcome: None,
+    notify: Callable[[str], None] = lambda line: None,
+    patience: float = PATIENCE_SECONDS,
+) -> list[Outcome]:
+    """`run_all` on a pool that may die: it is built anew up to three times, then the same command resumes."""
+    for rebuild in range(REBUILDS + 1):
+        try:
+            with pool() as opened:
+                return run_all(
+                    configs,
+                    out,
+                    executor=opened.executor,
+                    argv=argv,
+                    ended=ended,
+                    count_workers=opened.count_workers,
+                    patience=patience,
+                )
+        except NoWorkers:
+            notify(f"no worker for {patience:.0f} s with work left; building the cluster anew ({rebuild + 1})")
+    left = len(missing(with_prerequisites(configs), out))
+    raise Interrupted(
+        f"the cluster lost all its workers {REBUILDS + 1} times with {left} runs left; the same command resumes"
+    )
+
+
 def run_all(
     configs: Sequence[RunConfig],
     out: Path | str,
@@ -55,31 +100,57 @@ def run_all(
     executor: Executor,
     argv: list[str],
     ended: Callable[[Outcome], None] = lambda outcome: None,
+    count_workers: Callable[[], int] = lambda: 1,
+    patience: float = PATIENCE_SECONDS,
 ) -> list[Outcome]:
     """Compute what is missing, prerequisites first; an outcome for every run, in the order given."""
     outcomes: dict[Path, Outcome] = {}
-    for batch in _layers(configs):
-        futures = {}
-        for config in missing(batch, out):
+    for layer in _layers(configs):
+        futures: dict[Future[str], Path] = {}
+        for config in missing(layer, out):
             document = config.model_dump(mode="json")
             futures[executor.submit(compute_one, document, str(out), argv)] = place(config, out)
-        for future in as_completed(futures):
-            path = futures[future]
-            problem = future.result() if future.exception() is None else f"the worker failed: {future.exception()}"
-            outcomes[path] = _outcome(path, problem)
+        for future in _as_ended(futures, count_workers=count_workers, patience=patience):
+            path, failure = futures[future], future.exception()
+            outcomes[path] = _outcome(path, future.result() if failure is None else f"the worker failed: {failure}")
             ended(outcomes[path])
     return [outcomes.get(place(config, out)) or _outcome(place(config, out), "") for config in configs]
 
 
 def compute_one(document: dict[str, Any], out: str, argv: list[str]) -> str:
-    """One run in a worker; the reason of a failure, or nothing."""
+    """One run in a worker; the reason of a failure, or nothing.
+
+    A run that somebody else is writing is waited for: the workers of a killed controller take a moment to go.
+    """
     from headwise.study.runner import execute
 
-    try:
-        execute(validated(RunConfig, document), out, argv=argv)
-    except HeadwiseError as error:
-        return " ".join(str(error).split())
-    return ""
+    _leave_with_parent()
+    until = time.monotonic() + BUSY_SECONDS
+    while True:
+        try:
+            execute(validated(RunConfig, document), out, argv=argv)
+        except RunBusy as error:
+            if time.monotonic() > until:
+                return " ".join(str(error).split())
+            time.sleep(0.5)
+            continue
+        except HeadwiseError as error:
+            return " ".join(str(error).split())
+        return ""
+
+
+def _as_ended(
+    futures: dict[Future[str], Path], *, count_workers: Callable[[], int], patience: float
+) -> Iterator[Future[str]]:
+    waiting = set(futures)
+    seen = time.monotonic()
+    while waiting:
+        done, waiting = wait(waiting, timeout=2.0, return_when=FIRST_COMPLETED)
+        yield from done
+        if done or not waiting or count_workers() > 0:
+            seen = time.monotonic()
+        elif time.monotonic() - seen > patience:
+            raise NoWorkers
 
 
 def _layers(configs: Sequence[RunConfig]) -> Iterator[list[RunConfig]]:
@@ -96,3 +167,21 @@ def _outcome(path: Path, problem: str) -> Outcome:
     if status == "diverged":
         return Outcome(path, "diverged", "the loss became infinite")
     return Outcome(path, "failed", problem or f"the run is {status}")
+
+
+_watching = threading.Event()
+
+
+def _leave_with_parent() -> None:
+    """End this worker process when its parent is gone, so that a killed controller leaves no run locked behind."""
+    if _watching.is_set() or threading.current_thread() is threading.main_thread():
+        return
+    _watching.set()
+    parent = os.getppid()
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(0.5)
+        os._exit(75)
+
+    threading.Thread(target=watch, daemon=True).start()

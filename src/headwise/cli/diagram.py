@@ -1,0 +1,55 @@
+"""`headwise diagram`: a phase diagram over two config keys from a collected table."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+from pathlib import Path
+
+from headwise.cli.command import Command, print_json, refuse_extra, say
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("table", type=Path, metavar="TABLE", help="runs.parquet, as `headwise collect` writes it")
+    parser.add_argument("--x", required=True, metavar="KEY", help="config key across")
+    parser.add_argument("--y", required=True, metavar="KEY", help="config key upwards")
+    parser.add_argument(
+        "--value", action="append", metavar="NAME",
+        help="stages, stages-heads, competitive-end, offshoots or excess-loss; several make panels (default: stages)",
+    )  # fmt: skip
+    parser.add_argument("-o", "--to", type=Path, default=Path("diagram.png"), metavar="FILE", help="png, pdf or svg")
+    parser.add_argument("--json", action="store_true", help="print the cells as one JSON document")
+
+
+def run(arguments: argparse.Namespace, extra: list[str]) -> int:
+    refuse_extra(extra)
+    from headwise.core.errors import ConfigError
+    from headwise.study.diagram import phase_diagram
+    from headwise.study.summary import plain
+    from headwise.view.diagram import draw_diagrams
+
+    if not arguments.table.is_file():
+        raise ConfigError(f"{arguments.table} is not a file; `headwise collect DIR` writes runs.parquet")
+    names = arguments.value or ["stages"]
+    diagrams = [phase_diagram(arguments.table, x=arguments.x, y=arguments.y, quantity=name) for name in names]
+    draw_diagrams(diagrams, arguments.to)
+    with arguments.to.with_suffix(".csv").open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["quantity", arguments.x, arguments.y, "median", "spread", "runs"])
+        for diagram in diagrams:
+            for j, y in enumerate(diagram.y):
+                for i, x in enumerate(diagram.x):
+                    cell = (diagram.median[j, i], diagram.spread[j, i], diagram.count[j, i])
+                    writer.writerow([diagram.quantity, x, y, *(plain(value) for value in cell)])
+    say(f"wrote {arguments.to} and its CSV")
+    if arguments.json:
+        print_json(
+            [
+                {"value": d.quantity, "x": d.x, "y": d.y, "median": plain(d.median), "runs": plain(d.count)}
+                for d in diagrams
+            ]
+        )
+    return 0
+
+
+COMMAND = Command("diagram", "draw a phase diagram over two config keys", add, run)

@@ -1,0 +1,25 @@
+"""What a batch system must be told; the `[cluster]` section of a TOML file."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from headwise.core.config import Config
+
+
+class ClusterConfig(Config):
+    """Settings of Slurm jobs; one job is one worker on one core."""
+
+    queue: Annotated[str | None, Field(description="partition")] = None
+    account: Annotated[str | None, Field(description="account to charge")] = None
+    time: Annotated[str, Field(description="wall time of a job; runs go on in the next one", pattern=r"^[0-9:-]+$")] = (
+        "04:00:00"
+    )
+    memory: Annotated[str, Field(description="memory of a job", pattern=r"^[0-9]+ ?[KMGT]i?B$")] = "4GB"
+    setup: Annotated[tuple[str, ...], Field(description="shell lines before a worker, such as activating a venv")] = ()
+    directives: Annotated[tuple[str, ...], Field(description="further #SBATCH lines, such as --constraint=...")] = ()
+    interface: Annotated[str | None, Field(description="network interface the workers reach the scheduler by")] = None
+    shared: Annotated[str | None, Field(description="a directory every node sees, for the TLS certificates")] = None
+    logs: Annotated[str, Field(description="where job logs go")] = "slurm-logs"

@@ -1,0 +1,172 @@
+"""Runs from one or several roots as two Parquet files: a row per run, and every curve in long form.
+
+Every file is checked against its digest on the way. The same run in two roots is taken once; if the two differ, that is
+told and the first is taken. Both files open in pandas, polars and DuckDB.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from headwise.core.errors import ConfigError, CorruptData
+from headwise.store import RunDirectory, RunRecord, list_runs, load_trajectory
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    import xarray as xr
+
+CURVES = ("excess_loss", "loss", "kl", "attention_by_lag", "attention_by_group", "value_coefficient", "head_overlap")
+LABELS = ("split", "predictor", "block", "head", "head2", "lag", "group")
+
+
+@dataclass(frozen=True)
+class Found:
+    """The runs to collect, and what a person should know about those left out."""
+
+    records: list[RunRecord]
+    notes: list[str]
+
+
+def find_runs(roots: Sequence[Path]) -> Found:
+    """Every ended run below the roots, once."""
+    kept: dict[tuple[str, str, int], tuple[RunRecord, dict[str, Any]]] = {}
+    notes: list[str] = []
+    for root in roots:
+        for record in list_runs(root, care="full"):
+            if record.status in ("damaged", "running", "interrupted"):
+                notes.append(f"left out, {record.status}: {record.path}")
+                continue
+            digests = _digests(record.path)
+            name = (record.experiment, record.config_hash, record.seed)
+            if name not in kept:
+                kept[name] = (record, digests)
+            elif kept[name][1] != digests:
+                notes.append(f"conflict: {record.path} differs from {kept[name][0].path}, which is taken")
+    if not kept:
+        raise ConfigError(f"no finished runs under {', '.join(str(root) for root in roots)}")
+    return Found([record for record, _ in kept.values()], notes)
+
+
+def collect(
+    roots: Sequence[Path], out: Path, *, progress: Callable[[int, int], None] = lambda done, total: None
+) -> tuple[Path, Path, list[str]]:
+    """Write `runs.parquet` and `curves.parquet` into `out`; memory holds one run at a time."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    found = find_runs(roots)
+    out.mkdir(parents=True, exist_ok=True)
+    table, curves = out / "runs.parquet", out / "curves.parquet"
+    rows: list[dict[str, Any]] = []
+    writer: pq.ParquetWriter | None = None
+    try:
+        for done, record in enumerate(found.records, start=1):
+            trajectory = load_trajectory(record.path)
+            rows.append(run_row(record, trajectory))
+            part = curve_table(record, trajectory)
+            writer = writer or pq.ParquetWriter(curves, part.schema, compression="zstd")
+            writer.write_table(part)
+            progress(done, len(found.records))
+    finally:
+        if writer is not None:
+            writer.close()
+    columns = list(dict.fromkeys(key for row in rows for key in row))
+    pq.write_table(pa.table({key: [row.get(key) for row in rows] for key in columns}), table, compression="zstd")
+    return table, curves, found.notes
+
+
+def run_row(record: RunRecord, trajectory: xr.Dataset) -> dict[str, Any]:
+    """One run: where it is, every config key, its last measurement and what the phase detector says."""
+    run = RunDirectory(record.path)
+    row: dict[str, Any] = {
+        "run": str(record.path),
+        "experiment": record.experiment,
+        "config": record.config_hash,
+        "seed": record.seed,
+        "status": record.status,
+        "steps": record.steps,
+    }
+    row |= {f"config.{key}": value for key, value in flattened(run.read_config())}
+    last = trajectory.isel(step=-1)
+    if "excess_loss" in trajectory:
+        row["final.excess_loss"] = float(last["excess_loss"])
+        row["best.excess_loss"] = float(np.nanmin(trajectory["excess_loss"].values))
+    if "kl" in trajectory:
+        row |= {f"final.kl.{name}": float(last["kl"].sel(predictor=name)) for name in trajectory["predictor"].values}
+    return row | phase_columns(trajectory)
+
+
+def phase_columns(trajectory: xr.Dataset) -> dict[str, Any]:
+    """The phase report in a few columns."""
+    from headwise.phases.report import detect_run
+
+    report = detect_run(trajectory)
+    columns: dict[str, Any] = {
+        f"stages.{name}": len(reading.stages) if reading.stages else None for name, reading in report.readings.items()
+    }
+    columns["competitive.end"] = report.competitive.end if report.competitive else None
+    columns["offshoots"] = len(report.offshoots)
+    for place, left in enumerate(report.offshoots[:3], start=1):
+        columns[f"offshoot.{place}.step"] = left.step
+        columns[f"offshoot.{place}.to"] = str(left.target)
+    columns["order"] = str(report.function.order)
+    return columns
+
+
+def curve_table(record: RunRecord, trajectory: xr.Dataset) -> pa.Table:
+    """Every curve of one run in long form: run, seed, step, variable, labels, value."""
+    import pyarrow as pa
+
+    parts = [_long(trajectory, name) for name in CURVES if name in trajectory]
+    total = sum(len(part["value"]) for part in parts)
+    columns: dict[str, Any] = {
+        "run": pa.array([str(record.path)] * total).dictionary_encode(),
+        "experiment": pa.array([record.experiment] * total).dictionary_encode(),
+        "seed": np.full(total, record.seed, dtype=np.int64),
+    }
+    for key in ("step", "variable", *LABELS, "value"):
+        joined = [part[key] for part in parts]
+        if key in ("step", "value"):
+            columns[key] = np.concatenate(joined).astype(np.float64)
+        elif key in ("split", "predictor", "variable"):
+            columns[key] = pa.array([text for texts in joined for text in texts], pa.string()).dictionary_encode()
+        else:
+            columns[key] = pa.array([number for numbers in joined for number in numbers], pa.int32())
+    return pa.table(columns)
+
+
+def flattened(content: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Dotted keys; lists become JSON text, because a column has one type."""
+    import json
+
+    for key, value in content.items():
+        if isinstance(value, Mapping):
+            yield from flattened(value, f"{prefix}{key}.")
+        elif isinstance(value, list) or key in ("groups", "alpha"):
+            yield f"{prefix}{key}", json.dumps(value)
+        else:
+            yield f"{prefix}{key}", value
+
+
+def _long(trajectory: xr.Dataset, name: str) -> dict[str, Any]:
+    variable = trajectory[name]
+    grids = np.meshgrid(*[variable[dim].values for dim in variable.dims], indexing="ij")
+    flat = {str(dim): grid.ravel() for dim, grid in zip(variable.dims, grids, strict=True)}
+    size = variable.size
+    columns: dict[str, Any] = {"step": flat["step"], "variable": [name] * size, "value": variable.values.ravel()}
+    for label in LABELS:
+        columns[label] = flat[label].tolist() if label in flat else [None] * size
+    return columns
+
+
+def _digests(path: Path) -> dict[str, Any]:
+    manifest = RunDirectory(path).read_manifest()
+    if manifest is None:
+        raise CorruptData(f"{path} has lost its manifest.json")
+    files: dict[str, Any] = manifest["files"]
+    return {name: about["sha256"] for name, about in files.items() if name.startswith(("metrics-", "snapshots-"))}

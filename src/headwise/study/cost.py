@@ -1,0 +1,57 @@
+"""How long a run will take, roughly: for plans and progress, never for results."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from headwise.measure.config import MeasureConfig
+from headwise.study.config import RunConfig, model_stream
+
+# Nanoseconds on one core of a common server processor, kernel path; within a factor of two elsewhere.
+PER_SCORE = 1.0
+PER_PRODUCT = 0.025
+SLOWER_ON_REFERENCE = 12.0
+EVALUATION_SHARE = 0.5
+START_SECONDS = 2.0
+
+
+def estimate_seconds(config: RunConfig) -> float:
+    """Seconds of one run on one core, its restricted-context models not included."""
+    task, model, train = config.task, config.model, config.train
+    positions = model.window or task.w + task.T - 1
+    queries = 1 if model.window else task.T
+    rows = task.T if model.window else 1
+    writes = model.width if model.unembedding == "learned" else task.d
+    scores = model.heads * queries * positions
+    products = scores * writes + queries * (2 * writes * model.mlp + (writes * task.d if writes != task.d else 0))
+    per_sequence = 1e-9 * rows * (3 * PER_SCORE * scores + 3 * PER_PRODUCT * products)
+    if model.dropout.embedding:
+        per_sequence *= 2.0
+    if model.blocks > 1 or model.norm == "pre":
+        per_sequence = (
+            SLOWER_ON_REFERENCE * model.blocks * (per_sequence + 1e-12 * positions * model_stream(config) ** 2)
+        )
+    evaluations = evaluation_count(config.measure, train.steps)
+    evaluated = evaluations * config.measure.test_samples * EVALUATION_SHARE
+    return START_SECONDS + per_sequence * (train.steps * train.batch + evaluated)
+
+
+def estimate_wall(configs: Sequence[RunConfig], workers: int) -> float:
+    """Seconds until all are done on this many workers, shared out greedily."""
+    loads = [0.0] * max(workers, 1)
+    for seconds in sorted((estimate_seconds(config) for config in configs), reverse=True):
+        loads[loads.index(min(loads))] += seconds
+    return max(loads)
+
+
+def evaluation_count(measure: MeasureConfig, steps: int) -> int:
+    """About how often a run is measured."""
+    dense = sum((last - first) // every for first, last, every in measure.at.dense)
+    return steps // measure.at.every + dense + steps // measure.snapshots.every + 1
+
+
+def readable(seconds: float) -> str:
+    """`40 s`, `12 min`, `3.5 h`."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

@@ -1,0 +1,56 @@
+"""Grids over config keys: cartesian over some, zipped over others, times seeds."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from headwise.core.config import known_keys, nearest_key
+from headwise.core.errors import ConfigError
+from headwise.study.config import RunConfig
+
+Values = dict[str, list[Any]]
+
+
+def plan_points(over: Mapping[str, Sequence[Any]], zipped: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
+    """Every combination of `over`, each with every row of `zipped`, in the order given; the last key varies fastest."""
+    for key, values in [*over.items(), *zipped.items()]:
+        check_key(key)
+        if not values:
+            raise ConfigError(f"the grid over {key} is empty; give it values, as in --over {key}=1,2,3")
+        if len({repr(value) for value in values}) < len(values):
+            raise ConfigError(f"the grid over {key} names a value twice, which would be the same run; name each once")
+    if clash := set(over) & set(zipped):
+        raise ConfigError(f"{min(clash)} is in --over and in --zip; give it once")
+    lengths = {len(values) for values in zipped.values()}
+    if len(lengths) > 1:
+        told = ", ".join(f"{key} has {len(values)}" for key, values in zipped.items())
+        raise ConfigError(f"--zip needs lists of one length: {told}")
+    rows = [dict(zip(zipped, row, strict=True)) for row in zip(*zipped.values(), strict=True)] if zipped else [{}]
+    return [
+        {**dict(zip(over, point, strict=True)), **row} for point in itertools.product(*over.values()) for row in rows
+    ]
+
+
+def check_key(key: str) -> None:
+    """A grid key must be a key of the config other than the seed, which has an option of its own."""
+    keys = [known for known in known_keys(RunConfig) if known not in ("experiment", "preset", "seed")]
+    if key == "seed":
+        raise ConfigError("seeds are given by --seeds 0..9, not by --over seed=...")
+    if key not in keys:
+        raise ConfigError(f"unknown grid key {key}{nearest_key(key, keys)}")
+
+
+def split_values(text: str) -> list[str]:
+    """Split at commas that are not inside brackets: `[1,2],[3]` has two values."""
+    parts, depth, current = [], 0, ""
+    for character in text:
+        depth += character in "[{"
+        depth -= character in "]}"
+        if character == "," and depth == 0:
+            parts.append(current)
+            current = ""
+        else:
+            current += character
+    return [part.strip() for part in [*parts, current] if part.strip()]

@@ -1,0 +1,222 @@
+"""Grids, many runs on workers that die, and what is gathered from them."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import psutil
+import pyarrow.parquet as pq
+import pytest
+from tests.conftest import tiny
+from tests.study.test_resume import assert_same
+
+from headwise.cli.main import main
+from headwise.core.errors import ConfigError
+from headwise.store import RunDirectory
+from headwise.study.executors import InProcess, open_pool
+from headwise.study.grid import plan_points, split_values
+from headwise.study.many import run_all, run_everywhere
+
+SIZES = {
+    "task.d": 6,
+    "task.T": 5,
+    "train.batch": 20,
+    "train.samples": 60,
+    "train.steps": 12,
+    "train.checkpoint_every": 4,
+    "measure.test_samples": 30,
+}
+TINY = [part for key, value in SIZES.items() for part in (f"--{key}", str(value))]
+
+
+def test_points_multiply_and_zip() -> None:
+    points = plan_points({"task.m": [1, 2], "task.d": [5, 6]}, {"train.lr": [0.1, 0.2], "train.batch": [3, 4]})
+    assert len(points) == 8
+    assert points[0] == {"task.m": 1, "task.d": 5, "train.lr": 0.1, "train.batch": 3}
+    assert points[-1] == {"task.m": 2, "task.d": 6, "train.lr": 0.2, "train.batch": 4}
+    assert split_values("[1,2],[3],x") == ["[1,2]", "[3]", "x"]
+
+
+@pytest.mark.parametrize(
+    ("over", "zipped", "words"),
+    [
+        ({"task.mm": [1]}, {}, "did you mean task.m"),
+        ({"seed": [1]}, {}, "--seeds"),
+        ({"task.m": []}, {}, "empty"),
+        ({"task.m": [1, 1]}, {}, "twice"),
+        ({"task.m": [1]}, {"task.m": [2]}, "--over and in --zip"),
+        ({}, {"task.m": [1], "task.d": [2, 3]}, "one length"),
+    ],
+)
+def test_bad_grids(over: dict, zipped: dict, words: str) -> None:
+    with pytest.raises(ConfigError, match=words):
+        plan_points(over, zipped)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--over", "task.mm=1,2"], "did you mean task.m"),
+        (["--over", "task.m=1,-2"], "task.m"),
+        (["--over", "task.m="], "empty"),
+        (["--over", "task.m"], "KEY=V1,V2"),
+        (["--over", "task.m=1,1"], "twice"),
+        (["--seeds", "1,1"], "twice"),
+        (["--executor", "mainframe", "--workers", "2"], "local, slurm"),
+        (["--executor", "tcp://127.0.0.1:9"], "no scheduler answers"),
+        (["--workers", "0"], "--workers"),
+        (["--cluster", "absent.toml", "--executor", "slurm"], "absent.toml"),
+    ],
+)
+def test_bad_sweeps_start_nothing(
+    arguments: list[str], words: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    assert main(["sweep", "minimal", *TINY, *arguments, "--out", str(tmp_path / "runs")]) == 2
+    errors = capsys.readouterr().err.strip().splitlines()
+    assert words in errors[-1]
+    assert not (tmp_path / "runs").exists()
+
+
+def test_sweep_finishes_what_is_missing_and_collects(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    arguments = ["sweep", "minimal", *TINY, "--over", "task.m=1.2,1.7", "--seeds", "0..1", "--out", str(tmp_path / "a")]
+    assert main([*arguments, "--dry-run", "--json"]) == 0
+    plan = json.loads(capsys.readouterr().out)
+    assert (len(plan["runs"]), plan["to_compute"]) == (4, 4)
+    assert main([*arguments, "--json"]) == 0
+    assert {r["status"] for r in json.loads(capsys.readouterr().out)["runs"]} == {"finished"}
+    written = {path: path.stat().st_mtime_ns for path in (tmp_path / "a").rglob("manifest.json")}
+    assert main(arguments) == 0
+    assert "0 to compute" in capsys.readouterr().err
+    assert written == {path: path.stat().st_mtime_ns for path in (tmp_path / "a").rglob("manifest.json")}
+    assert main(["collect", str(tmp_path / "a"), "-o", str(tmp_path / "c"), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["notes"] == []
+    table = pq.read_table(tmp_path / "c" / "runs.parquet").to_pydict()
+    assert sorted(zip(table["config.task.m"], table["seed"], strict=True)) == [(1.2, 0), (1.2, 1), (1.7, 0), (1.7, 1)]
+    curves = pq.read_table(tmp_path / "c" / "curves.parquet")
+    run = RunDirectory(table["run"][0])
+    stored = run.read_metrics()
+    rows = [r for r in curves.to_pylist() if r["run"] == str(run.path) and r["variable"] == "excess_loss"]
+    assert [r["value"] for r in rows] == stored.variables["excess_loss"].tolist()
+    drawn = ["--x", "task.m", "--y", "seed", "--value", "excess-loss", "-o", str(tmp_path / "d.png")]
+    assert main(["diagram", str(tmp_path / "c" / "runs.parquet"), *drawn]) == 0
+    assert (tmp_path / "d.csv").read_text().count("\n") == 5
+
+
+def test_conflicting_roots_are_told(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    for root, chunk in (("a", "50"), ("b", "50"), ("c", "7")):
+        assert main(["train", "minimal", *TINY, "--out", str(tmp_path / root), "-q", "--compute.chunk", chunk]) == 0
+    capsys.readouterr()
+    assert main(["collect", *(str(tmp_path / r) for r in "abc"), "-o", str(tmp_path / "t"), "--json"]) == 0
+    notes = json.loads(capsys.readouterr().out)["notes"]
+    assert len(notes) == 1
+    assert "conflict" in notes[0]
+
+
+def test_one_diverging_run_does_not_stop_the_rest(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    arguments = ["sweep", "minimal", *TINY, "--train.optimizer", "SGD", "--train.clip", "none"]
+    code = main([*arguments, "--over", "train.lr=0.1,0.2,1e38", "--out", str(tmp_path), "--json", "-q"])
+    out, err = capsys.readouterr()
+    assert code == 4
+    assert sorted(r["status"] for r in json.loads(out)["runs"]) == ["diverged", "finished", "finished"]
+    assert "infinite" in err
+
+
+def serial(configs: list, out: Path) -> None:
+    for outcome in run_all(configs, out, executor=InProcess(), argv=["test"]):
+        assert outcome.status == "finished", outcome
+
+
+def workers_of(pid: int) -> list[psutil.Process]:
+    """Worker processes of a controller: the children that are not helpers of multiprocessing."""
+    children = psutil.Process(pid).children(recursive=True)
+    return [c for c in children if "spawn_main" in " ".join(c.cmdline())]
+
+
+def test_a_killed_worker_loses_nothing(tmp_path: Path) -> None:
+    configs = [tiny(seed=seed, train__steps=200) for seed in range(3)]
+    serial(configs, tmp_path / "serial")
+    stop = threading.Event()
+    kills: list[int] = []
+
+    def killer() -> None:
+        rng = random.Random(0)
+        while not stop.is_set() and len(kills) < 2:
+            time.sleep(rng.uniform(0.5, 2.0))
+            alive = workers_of(os.getpid())
+            if alive and any((tmp_path / "killed").rglob("checkpoint-*")):
+                rng.choice(alive).send_signal(signal.SIGKILL)
+                kills.append(1)
+
+    thread = threading.Thread(target=killer)
+    thread.start()
+    try:
+        outcomes = run_everywhere(
+            configs, tmp_path / "killed", pool=lambda: open_pool("local", workers=2), argv=["test"]
+        )
+    finally:
+        stop.set()
+        thread.join()
+    assert {outcome.status for outcome in outcomes} == {"finished"}
+    for config, outcome in zip(configs, outcomes, strict=True):
+        from headwise.study.many import place
+
+        assert_same(RunDirectory(place(config, tmp_path / "serial")), RunDirectory(outcome.run))
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+def test_twenty_four_runs_with_workers_and_controller_killed(tmp_path: Path) -> None:
+    """Six workers and three controllers die by SIGKILL; every run finishes, none twice, bit for bit as in series."""
+    arguments = ["minimal", *TINY[:8], "--train.steps", "400", "--train.checkpoint_every", "20", "--seeds", "0..23"]
+    command = [sys.executable, "-m", "headwise", "sweep", *arguments, "--workers", "2"]
+    command += ["--out", str(tmp_path / "killed"), "-q"]
+    rng = random.Random(1)
+    ended: dict[Path, int] = {}
+    worker_kills = controller_kills = 0
+    while True:
+        controller = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+        deadline = time.monotonic() + (rng.uniform(8, 14) if controller_kills < 3 else 900)
+        while controller.poll() is None and time.monotonic() < deadline:
+            time.sleep(rng.uniform(1.0, 2.0))
+            for manifest in (tmp_path / "killed").rglob("manifest.json"):
+                assert ended.setdefault(manifest, manifest.stat().st_mtime_ns) == manifest.stat().st_mtime_ns
+            alive = workers_of(controller.pid) if controller.poll() is None else []
+            if alive and worker_kills < 6:
+                rng.choice(alive).send_signal(signal.SIGKILL)
+                worker_kills += 1
+        if controller.poll() is None:
+            controller.send_signal(signal.SIGKILL)
+            controller.wait()
+            controller_kills += 1
+            continue
+        assert controller.returncode == 0
+        break
+    assert worker_kills == 6
+    assert controller_kills >= 1
+    serial_command = [*command[:-1], "-q"]
+    serial_command[serial_command.index("--workers") + 1] = "1"
+    serial_command[serial_command.index(str(tmp_path / "killed"))] = str(tmp_path / "serial")
+    subprocess.run(serial_command, check=True)
+    runs = sorted((tmp_path / "serial" / "minimal").iterdir())
+    assert len(runs) == 24
+    for run in runs:
+        assert_same(RunDirectory(run), RunDirectory(tmp_path / "killed" / "minimal" / run.name))
+
+
+def test_the_scheduler_listens_on_loopback_only() -> None:
+    before = {c.laddr for c in psutil.Process().net_connections() if c.status == psutil.CONN_LISTEN}
+    with open_pool("local", workers=2) as pool:
+        assert pool.count_workers() == 2
+        here = psutil.Process()
+        processes = [here, *here.children(recursive=True)]
+        listening = {c.laddr for p in processes for c in p.net_connections() if c.status == psutil.CONN_LISTEN} - before
+        assert listening
+        assert {address.ip for address in listening} <= {"127.0.0.1", "::1"}
