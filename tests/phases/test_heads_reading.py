@@ -103,3 +103,12 @@ def test_competition_index_extremes() -> None:
     np.testing.assert_array_equal(competition_index(apart), 0)
     mixed = np.tile(np.array([[1, 0.5, 0.2], [0.5, 1, 0.8], [0.2, 0.8, 1]]), (4, 1, 1))
     np.testing.assert_allclose(competition_index(mixed), 0.5)
+
+
+def test_a_latecomer_to_the_common_pattern_does_not_move_the_next_boundary() -> None:
+    shares = staying()
+    shares[:48, 2, 0] = 0.0
+    shares[50:, 1, 0], shares[50:, 1, 1] = 0.02, 0.9
+    found = reading(shares)
+    assert [stage.label for stage in found.stages] == ["1", "1+2"]
+    assert found.boundaries == pytest.approx((49.5,), abs=0.5)

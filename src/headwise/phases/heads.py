@@ -154,28 +154,24 @@ def _stages(
     patterns: Sequence[Pattern],
     thresholds: Thresholds,
 ) -> tuple[Stage, ...]:
-    """Stretches with a constant set of held patterns; sets that last less than a dwell belong to the next one."""
+    """Stretches with a constant set of held patterns; a set that lasts less than a dwell belongs to the next one."""
     if not holds:
         return ()
-    dwell = thresholds.dwell * series.length
-    times = sorted({hold.start for hold in holds} | {hold.end for hold in holds if hold.end < series.steps[-1]})
-    ends = [*times[1:], float(series.steps[-1])]
-    sets = [
-        frozenset(h.pattern for h in holds if h.start <= t and (h.end > t or h.end == e))
-        for t, e in zip(times, ends, strict=True)
-    ]
+    last = float(series.steps[-1])
+    times = sorted({hold.start for hold in holds} | {hold.end for hold in holds if hold.end < last})
+    pieces: list[tuple[float, float, frozenset[int]]] = []
+    for start, end in zip(times, [*times[1:], last], strict=True):
+        held = frozenset(h.pattern for h in holds if h.start <= start and h.end >= end)
+        _append(pieces, start, end, held)
     stretches: list[tuple[float, float, frozenset[int]]] = []
-    pending: float | None = None
-    for start, end, held in zip(times, ends, sets, strict=True):
-        begin = start if pending is None else pending
-        if end - begin < dwell and end < series.steps[-1]:
-            pending = begin
+    waiting: float | None = None
+    for start, end, held in pieces:
+        begin = start if waiting is None else waiting
+        if end - start < thresholds.dwell * series.length and end < last:
+            waiting = begin
             continue
-        pending = None
-        if stretches and stretches[-1][2] == held:
-            stretches[-1] = (stretches[-1][0], end, held)
-        else:
-            stretches.append((begin, end, held))
+        waiting = None
+        _append(stretches, begin, end, held)
     return tuple(
         Stage(
             start,
@@ -185,6 +181,14 @@ def _stages(
         )
         for start, end, held in stretches
     )
+
+
+def _append(pieces: list[tuple[float, float, frozenset[int]]], start: float, end: float, held: frozenset[int]) -> None:
+    """Add a piece, or lengthen the last one where it holds the same."""
+    if pieces and pieces[-1][2] == held:
+        pieces[-1] = (pieces[-1][0], end, held)
+    else:
+        pieces.append((start, end, held))
 
 
 def _purity(
