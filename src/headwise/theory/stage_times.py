@@ -13,9 +13,10 @@ from __future__ import annotations
 import csv
 import itertools
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -115,6 +116,16 @@ def write_csv(rows: Sequence[Row], path: Path) -> None:
             writer.writerow(
                 [f"{v:.6g}" if isinstance(v, float) else "" if v is None else v for v in asdict(row).values()]
             )
+
+
+def read_csv(path: Path) -> list[Row]:
+    """The table as it was written."""
+    kinds: dict[str, Callable[[str], Any]] = dict.fromkeys(("h", "T", "seed", "head", "head_predicted"), int)
+    with path.open(encoding="utf-8") as file:
+        return [
+            Row(**{key: None if text == "" else kinds.get(key, float)(text) for key, text in row.items()})
+            for row in csv.DictReader(file)
+        ]
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
