@@ -121,11 +121,14 @@ def write_csv(rows: Sequence[Row], path: Path) -> None:
 def read_csv(path: Path) -> list[Row]:
     """The table as it was written."""
     kinds: dict[str, Callable[[str], Any]] = dict.fromkeys(("h", "T", "seed", "head", "head_predicted"), int)
+    rows = []
     with path.open(encoding="utf-8") as file:
-        return [
-            Row(**{key: None if text == "" else kinds.get(key, float)(text) for key, text in row.items()})
-            for row in csv.DictReader(file)
-        ]
+        for record in csv.DictReader(file):
+            values: dict[str, Any] = {
+                key: None if text == "" else kinds.get(key, float)(text) for key, text in record.items()
+            }
+            rows.append(Row(**values))
+    return rows
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
