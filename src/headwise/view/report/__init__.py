@@ -1,0 +1,19 @@
+"""One self-contained HTML page per run, comparison, seed study or reproduction: opens from disk, offline, in any browser.
+
+`pages` writes pages of runs, `reproduction` the page of verdicts; the rest prepares data. The page itself is
+`templates/`, `static/` and the vendored uPlot in `vendor/`.
+"""
+
+from headwise.view.report.members import Member, read_member
+from headwise.view.report.pages import Live, runs_page, write_runs_page
+from headwise.view.report.reproduction import reproduction_page, write_reproduction_page
+
+__all__ = [
+    "Live",
+    "Member",
+    "read_member",
+    "reproduction_page",
+    "runs_page",
+    "write_reproduction_page",
+    "write_runs_page",
+]

@@ -1,0 +1,72 @@
+"""Names as a person reads them, in plain text: the page draws them on canvases and reads them to screen readers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
+
+
+def predictor_label(name: str) -> str:
+    """`prefix_2` is f(A₁:₂), Eq. 2 with the first two groups; windows are context lengths, `bayes` the best possible."""
+    kind, _, number = name.rpartition("_")
+    if not number.isdigit():
+        return name
+    labels = {
+        "prefix": "f(A₁)" if number == "1" else f"f(A₁:{number.translate(SUBSCRIPTS)})",
+        "window": f"context {number}",
+        "bayes": "best seeing I(1)" if number == "1" else f"best seeing I(1..{number})",
+    }
+    return labels.get(kind, name)
+
+
+def coordinate_labels(trajectory: xr.Dataset) -> dict[str, list[Any]]:
+    """What the entries of every dimension are called; lags and positions stay numbers."""
+    sizes = {str(dim): int(size) for dim, size in trajectory.sizes.items()}
+    labels: dict[str, list[Any]] = {}
+    for dim, size in sizes.items():
+        values = trajectory[dim].values.tolist() if dim in trajectory.coords else list(range(1, size + 1))
+        match dim:
+            case "predictor":
+                labels[dim] = [predictor_label(str(value)) for value in values]
+            case "group":
+                labels[dim] = [f"I({value})" for value in values]
+            case "head" | "block" | "feature" | "position":
+                labels[dim] = [f"{dim} {value}" for value in values]
+            case "lag" | "query" | "key":
+                labels[dim] = values
+            case "split":
+                labels[dim] = [str(value) for value in values]
+    return labels
+
+
+def phase_sentence(phases: Mapping[str, Any], *, several_blocks: bool) -> str:
+    """What happened, in a few words under the title."""
+    parts: list[str] = []
+    if phases.get("competitive"):
+        start, end = phases["competitive"]
+        parts.append(f"all heads compete for one pattern from {moment(start)} to {moment(end)}")
+    for offshoot in phases.get("offshoots", []):
+        where = f" of block {offshoot['block']}" if several_blocks else ""
+        parts.append(
+            f"head {offshoot['head']}{where} leaves {pattern_name(offshoot['from'])} for "
+            f"{pattern_name(offshoot['to'])} at {moment(offshoot['step'])}"
+        )
+    sentence = "; ".join(parts)
+    return sentence[:1].upper() + sentence[1:]
+
+
+def moment(time: float) -> str:
+    """A step or a flow's time, as precise as a person wants it."""
+    return f"{time:.0f}" if abs(time) >= 100 else f"{time:.3g}"
+
+
+def pattern_name(label: object) -> str:
+    """A group by its number, a pattern that was found by its name."""
+    return f"I({label})" if isinstance(label, int) else str(label)
+
+

@@ -1,0 +1,96 @@
+"""Which runs belong together: seeds of one config share a side of the page, different configs stand side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from headwise.core.errors import ConfigError
+from headwise.core.trajectory import attribute
+from headwise.view.report.members import Member
+
+MOST_SIDES = 4
+APART_FROM = ("seed", "compute")
+"""Config keys that do not make another experiment."""
+
+SAME_SHAPE = ("block", "head", "group", "lag", "predictor", "split", "query", "key", "feature", "position")
+
+
+@dataclass(frozen=True)
+class Side:
+    """One run, or several seeds of one config."""
+
+    label: str
+    members: tuple[Member, ...]
+
+
+def arrange(members: Sequence[Member]) -> list[Side]:
+    """Members of equal config and shape on one side, in the order in which they were given."""
+    if not members:
+        raise ConfigError("a page needs at least one run")
+    grouped: dict[str, list[Member]] = {}
+    for number, member in enumerate(members):
+        # Without a config nothing says that two trajectories are seeds of one experiment, unless both name a seed.
+        known = bool(member.config) or member.seed is not None
+        grouped.setdefault(_identity(member) if known else f"{number}", []).append(member)
+    if len(grouped) > MOST_SIDES:
+        raise ConfigError(
+            f"{len(grouped)} different configs do not fit on one page; give at most {MOST_SIDES} (seeds do not count)"
+        )
+    groups = list(grouped.values())
+    labels = _labels([group[0] for group in groups])
+    return [Side(label, tuple(group)) for label, group in zip(labels, groups, strict=True)]
+
+
+def flatten(config: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Nested config keys as dotted ones, the way the command line writes them."""
+    flat: dict[str, Any] = {}
+    for key, value in config.items():
+        name = f"{prefix}{key}"
+        if isinstance(value, Mapping) and value:
+            flat |= flatten(value, f"{name}.")
+        else:
+            flat[name] = value
+    return flat
+
+
+def differing_keys(configs: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Dotted keys that differ between the configs that are known, but for seeds and the machine's settings."""
+    flat = [flatten({k: v for k, v in config.items() if k not in APART_FROM}) for config in configs if config]
+    keys = list(dict.fromkeys(key for one in flat for key in one))
+    return [key for key in keys if any(one.get(key) != flat[0].get(key) for one in flat[1:])]
+
+
+def kind_of(member: Member) -> str:
+    """What a person calls this run when nothing else is known."""
+    experiment = member.config.get("experiment") or attribute(member.trajectory, "experiment")
+    preset = member.config.get("preset") or attribute(member.trajectory, "preset")
+    source = attribute(member.trajectory, "source")
+    known = [str(part) for part in (experiment, preset) if part]
+    if known:
+        return " · ".join(known)
+    return "regression flow" if source == "flow" else member.label or str(source or "trajectory")
+
+
+def _labels(members: Sequence[Member]) -> list[str]:
+    """Names that tell sides apart: what kind of run, and the first settings in which they differ."""
+    kinds = [kind_of(member) for member in members]
+    if len(set(kinds)) == len(kinds):
+        return kinds
+    keys = [key for key in differing_keys([m.config for m in members]) if key not in ("experiment", "preset")][:3]
+    flat = [flatten(member.config) for member in members]
+    labels = [
+        ", ".join([kind, *(f"{key.rpartition('.')[2]} = {one.get(key)}" for key in keys)])
+        for kind, one in zip(kinds, flat, strict=True)
+    ]
+    if len(set(labels)) == len(labels):
+        return labels
+    return [f"{label} ({member.label})" for label, member in zip(labels, members, strict=True)]
+
+
+def _identity(member: Member) -> str:
+    config = {key: value for key, value in member.config.items() if key not in APART_FROM}
+    shape = {dim: member.trajectory.sizes.get(dim) for dim in SAME_SHAPE}
+    names = sorted(str(name) for name in member.trajectory.data_vars)
+    return repr((sorted(flatten(config).items(), key=lambda item: item[0]), shape, names, kind_of(member)))

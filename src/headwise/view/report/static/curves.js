@@ -1,0 +1,340 @@
+// Curves over training, drawn by uPlot: one line per predictor, head or head and group; over several seeds the median
+// with a band from the lowest to the highest seed, and the single seeds of a curve when it is pointed at or focused.
+
+const CURVES = [
+  { title: "KL divergence", unit: "nats", variants: [["kl", "predictor to model"], ["kl_reverse", "model to predictor"]], floor: 0 },
+  { title: "Excess loss", unit: "nats", variants: [["excess_loss", ""]], floor: 0 },
+  { title: "Competition index", unit: "0 apart, 1 alike", variants: [["competition_index", ""]], floor: 0, ceiling: 1 },
+  { title: "Attention by group", unit: "share", variants: [["attention_by_group", ""]], floor: 0, ceiling: 1 },
+  { title: "Value alignment", unit: "", variants: [["value_coefficient", "coefficient"], ["value_alignment", "inner product"], ["value_cosine", "cosine"]] },
+  { title: "Loss", unit: "nats", variants: [["loss", ""]] },
+  { title: "Attention entropy", unit: "nats", variants: [["attention_entropy", ""]], floor: 0 },
+  { title: "Loss by feature and position", unit: "", variants: [["loss_part", ""]] },
+  { title: "Learning rate", unit: "", variants: [["learning_rate", ""]], floor: 0, ifVaries: true },
+];
+const MOST_LINES = 16;
+const DIMS = {
+  excess_loss: [], loss: ["split"], kl: ["predictor"], kl_reverse: ["predictor"], attention_by_group: ["block", "head", "group"],
+  attention_entropy: ["block", "head"], value_alignment: ["block", "head", "group"], value_cosine: ["block", "head", "group"],
+  value_coefficient: ["block", "head", "group"], learning_rate: [], competition_index: [], loss_part: ["feature", "position"],
+};
+
+// The lines of a variable: where each lies in the packed array, what it is called, how it is drawn.
+function curveLines(side, name, most = MOST_LINES) {
+  const dims = DIMS[name];
+  const array = side.runs.map((run) => run.curves[name]).find(Boolean);
+  if (!array || !array.shape[0]) return [];
+  const lines = [];
+  const walk = (axis, offset, place) => {
+    if (axis === dims.length) { lines.push(describeLine(side, name, dims, offset, place)); return; }
+    const size = array.shape[axis + 1];
+    const stride = array.shape.slice(axis + 2).reduce((a, b) => a * b, 1);
+    for (let n = 0; n < size; n++) {
+      if (dims[axis] === "block" && n !== Math.min(state.block, size - 1)) continue;
+      walk(axis + 1, offset + n * stride, [...place, n]);
+    }
+  };
+  walk(0, 0, []);
+  return lines.length > most && !dims.includes("head") ? largest(lines, array) : lines;
+}
+
+// A legend of a hundred lines helps nobody: the lines that ever matter, in their own order. The CSV has all.
+function largest(lines, array) {
+  const size = (line) => { let top = 0; for (let i = line.offset; i < array.values.length; i += array.width) top = Math.max(top, Math.abs(array.values[i]) || 0); return top; };
+  const sizes = new Map(lines.map((line) => [line, size(line)]));
+  const kept = new Set([...lines].sort((a, b) => sizes.get(b) - sizes.get(a)).slice(0, MOST_LINES));
+  const top = Math.max(...sizes.values());
+  return lines.filter((line) => kept.has(line) && sizes.get(line) > 0.01 * top);
+}
+
+function describeLine(side, name, dims, offset, place) {
+  const at = Object.fromEntries(dims.map((dim, axis) => [dim, place[axis]]));
+  const label = dims.filter((dim) => dim !== "block").map((dim) => side.coordinates[dim][at[dim]]).join(", ") || { excess_loss: "excess loss", competition_index: "competition index", learning_rate: "learning rate" }[name] || name;
+  const second = at.group ?? at.position ?? (dims.length === 1 ? place[0] : 0);
+  const colour = at.head !== undefined ? headColour(at.head) : dims.length ? groupColour(at.feature ?? place[0]) : ink("single");
+  return { offset, label, colour, dash: at.head !== undefined && at.group === undefined ? groupDash(at.head) : groupDash(second), head: at.head, group: at.group };
+}
+
+// Values of one line over the union of all runs' steps: each run, and lowest, median, highest.
+function curveValues(side, name, line) {
+  const runs = side.runs.filter((run) => run.curves[name]);
+  const times = side.times;
+  const each = runs.map((run) => {
+    const { values, width } = run.curves[name];
+    const own = new Map(run.steps.map((step, i) => [step, values[i * width + line.offset]]));
+    return times.map((time) => { const v = own.get(time); return v === undefined || !Number.isFinite(v) ? null : v; });
+  });
+  if (each.length === 1) return { each, runs, median: each[0], low: each[0], high: each[0] };
+  const low = [], median = [], high = [];
+  times.forEach((_, i) => {
+    const sorted = each.map((values) => values[i]).filter((v) => v !== null).sort((a, b) => a - b);
+    const middle = (sorted.length - 1) / 2;
+    low.push(sorted.length ? sorted[0] : null);
+    high.push(sorted.length ? sorted[sorted.length - 1] : null);
+    median.push(sorted.length ? (sorted[Math.floor(middle)] + sorted[Math.ceil(middle)]) / 2 : null);
+  });
+  return { each, runs, low, median, high };
+}
+
+function measuredVariants(spec) {
+  const known = spec.variants.filter(([name]) => sides.some((side) => curveLines(side, name).length));
+  return spec.ifVaries && !sides.some((side) => side.runs.some((run) => varies(run.curves[spec.variants[0][0]]))) ? [] : known;
+}
+
+function allCurvePanels() {
+  const measured = CURVES.map((spec) => [spec, measuredVariants(spec)]).filter(([, known]) => known.length);
+  // Rows of three while that leaves no gap, then rows of two.
+  const threes = [0, 3, 6].find((count) => (measured.length - count) % 2 === 0 && count <= measured.length) ?? 3;
+  return measured.flatMap(([spec, known], n) => curvePanels(spec, known, measured.length === 1 ? 12 : n < threes ? 4 : 6));
+}
+
+function curvePanels(spec, known, span) {
+  const shared = { spec, known, variant: known[0][0], hidden: new Set(), span };
+  return sides.map((side) => curvePanel(shared, side));
+}
+
+function varies(array) {
+  return Boolean(array) && array.values.some((v) => Number.isFinite(v) && v !== array.values[0]);
+}
+
+// One vertical axis for all sides, so that side by side means comparable.
+function bounds({ spec, variant }) {
+  let low = spec.floor ?? Infinity, high = spec.ceiling ?? -Infinity;
+  for (const side of sides) for (const run of side.runs) {
+    const array = run.curves[variant];
+    if (!array) continue;
+    for (const v of array.values) if (Number.isFinite(v)) { if (v < low) low = v; if (v > high) high = v; }
+  }
+  if (!(high >= low)) return [0, 1];
+  const room = (high - low) * 0.05 || Math.abs(high) * 0.1 || 1;
+  return [spec.floor === low ? low : low - room, spec.ceiling === high ? high + 0.02 : high + room];
+}
+
+function curvePanel(shared, side) {
+  const { spec } = shared;
+  let plot = null, lines = [], values = [], hot = -1, hoverIndex = null;
+  const box = h("div", { class: "plot" });
+  const legend = h("div", { class: "legend" });
+  const panel = makePanel({
+    title: spec.title, side, span: sides.length > 1 ? "side" : shared.span,
+    table: () => {
+      const all = curveLines(side, shared.variant, Infinity);
+      const rows = [["seed", side.unit, ...all.map((line) => line.label)]];
+      for (const run of side.runs) {
+        const array = run.curves[shared.variant];
+        if (array) run.steps.forEach((step, i) => rows.push([run.seed, step, ...all.map((line) => array.values[i * array.width + line.offset])]));
+      }
+      return rows;
+    },
+    image: (title) => curvePicture(title, shared, side, lines, values),
+  });
+  if (shared.known.length > 1) {
+    const select = h("select", { class: "small", "aria-label": `Which ${spec.title}${sides.length > 1 ? `, ${side.label}` : ""}` }, ...shared.known.map(([name, label]) => h("option", { value: name }, label)));
+    select.addEventListener("change", () => { shared.variant = select.value; changed("axis"); });
+    on("axis", () => { select.value = shared.variant; });
+    panel.tools.prepend(select);
+  }
+  panel.body.append(box, legend);
+  const cursor = h("div", { class: "cursor" });
+
+  const isShown = (line, n) => !shared.hidden.has(n) && !state.hiddenHeads.has(line.head) && !state.hiddenGroups.has(line.group);
+  const warm = (n) => { if (hot !== n) { hot = n; if (plot && side.runs.length > 1) plot.redraw(false); } };
+  const readoutIndex = () => hoverIndex ?? nearestIndex(side.times, clock.toSide(side.index, state.time));
+
+  const build = () => {
+    if (plot) { plot.destroy(); plot = null; }
+    lines = curveLines(side, shared.variant);
+    values = lines.map((line) => curveValues(side, shared.variant, line));
+    if (!lines.length) { box.replaceChildren(h("p", { class: "notice" }, "not measured in this run")); legend.replaceChildren(); return; }
+    const width = box.clientWidth || 300;
+    box.replaceChildren();
+    const options = curveOptions(shared, side, lines, values, { width, height: 220, scale: 1, hot: () => hot, isShown });
+    options.hooks.setCursor = [(u) => {
+      hoverIndex = u.cursor.left >= 0 ? u.cursor.idx : null;
+      if (side.runs.length > 1) warm(hoverIndex === null ? -1 : nearestLine(u));
+      tell();
+    }];
+    plot = new uPlot(options, curveData(side, values), box);
+    plot.over.append(cursor);
+    scrubbing(plot.over, (share) => clock.toMain(side.index, plot.posToVal(share * plot.over.clientWidth, "x")));
+    plot.root.setAttribute("role", "img");
+    plot.root.setAttribute("aria-label", `${spec.title} over training${sides.length > 1 ? `, ${side.label}` : ""}: ${lines.length} curve${lines.length > 1 ? "s" : ""}; values at the current ${side.unit} are below`);
+    buildLegend();
+  };
+  const nearestLine = (u) => {
+    let best = -1, distance = 40;
+    lines.forEach((line, n) => {
+      const v = isShown(line, n) ? values[n].median[u.cursor.idx] : null;
+      const off = v === null || v === undefined ? Infinity : Math.abs(u.valToPos(v, "y") - u.cursor.top);
+      if (off < distance) { distance = off; best = n; }
+    });
+    return best;
+  };
+
+  let cells = [];
+  const buildLegend = () => {
+    const matrix = lines.every((line) => line.head !== undefined && line.group !== undefined);
+    cells = lines.map(() => h("span", { class: "value" }));
+    legend.replaceChildren(matrix ? legendMatrix() : h("ul", {}, ...lines.map((line, n) => h("li", {}, legendButton(line, n)))));
+  };
+  const watch = (element, n) => {
+    for (const kind of ["pointerenter", "focus"]) element.addEventListener(kind, () => warm(n));
+    for (const kind of ["pointerleave", "blur"]) element.addEventListener(kind, () => warm(-1));
+    return element;
+  };
+  const legendButton = (line, n) => watch(h("button", {
+    type: "button", class: "key", "aria-pressed": String(isShown(line, n)), title: "Show or hide",
+    onclick: () => {
+      const [set, item] = line.head !== undefined ? [state.hiddenHeads, line.head] : [shared.hidden, n];
+      if (set.has(item)) set.delete(item); else set.add(item);
+      changed("view");
+    },
+  }, lineSample(line.colour, line.dash), h("span", {}, line.label), cells[n]), n);
+  const legendMatrix = () => {
+    const heads = [...new Set(lines.map((line) => line.head))], groups = [...new Set(lines.map((line) => line.group))];
+    const toggle = (set, item, sample, text) => h("button", {
+      type: "button", class: "key", "aria-pressed": String(!set.has(item)), title: "Show or hide",
+      onclick: () => { if (set.has(item)) set.delete(item); else set.add(item); changed("view"); },
+    }, sample, text);
+    return h("table", { class: "matrix" },
+      h("thead", {}, h("tr", {}, h("td", {}), ...groups.map((g) => h("th", { scope: "col" }, toggle(state.hiddenGroups, g, lineSample(ink("text"), groupDash(g)), side.coordinates.group[g]))))),
+      h("tbody", {}, ...heads.map((head) => h("tr", {}, h("th", { scope: "row" }, toggle(state.hiddenHeads, head, swatch(headColour(head)), side.coordinates.head[head])),
+        ...groups.map((g) => { const n = lines.findIndex((line) => line.head === head && line.group === g); return watch(h("td", {}, n < 0 ? "" : cells[n]), n); })))));
+  };
+  const tell = () => {
+    const i = readoutIndex();
+    lines.forEach((line, n) => { cells[n].textContent = shown(values[n].median[i]); });
+  };
+
+  on("axis", build);
+  on("view", () => {
+    if (!plot) return;
+    if (lines.some((line) => line.head !== undefined)) {
+      // Another block or seed order may mean other data under the same lines.
+      lines = curveLines(side, shared.variant);
+      values = lines.map((line) => curveValues(side, shared.variant, line));
+      plot.setData(curveData(side, values), false);
+    }
+    plot.redraw(true);
+    const focused = document.activeElement, keys = [...legend.querySelectorAll("button")], place = keys.indexOf(focused);
+    buildLegend();
+    if (place >= 0) legend.querySelectorAll("button")[place].focus();
+  });
+  on("moment", () => {
+    if (!plot) return;
+    cursor.style.left = `${plot.valToPos(clock.toSide(side.index, state.time), "x")}px`;
+    if (hoverIndex === null) tell();
+  });
+  let before = 0;
+  new ResizeObserver(() => {
+    const width = box.clientWidth;
+    if (plot && width && width !== before) { before = width; plot.setSize({ width, height: 220 }); cursor.style.left = `${plot.valToPos(clock.toSide(side.index, state.time), "x")}px`; }
+  }).observe(box);
+  return panel.root;
+}
+
+function curveData(side, values) {
+  const columns = side.runs.length > 1 ? values.flatMap(({ high, low, median }) => [high, low, median]) : values.map(({ median }) => median);
+  return [side.times, ...columns];
+}
+
+function curveOptions(shared, side, lines, values, { width, height, scale, hot, isShown }) {
+  const several = side.runs.length > 1;
+  const font = `${11 * scale}px ${FONT}`;
+  const [first, last] = clock.sideRange(side.index);
+  const stroke = (line, n) => () => (isShown(line, n) ? line.colour : "transparent");
+  const fill = (line, n) => () => (isShown(line, n) ? line.colour + (isDark() ? "38" : "2b") : "transparent");
+  const main = (line, n) => ({ label: line.label, stroke: stroke(line, n), width: 1.8 * scale, dash: line.dash.map((d) => d * scale), points: { show: side.times.length < 2, size: 7 * scale, fill: stroke(line, n) }, spanGaps: true });
+  const bare = { stroke: "transparent", width: 0, points: { show: false } };
+  const axis = { stroke: ink("soft"), font, grid: { stroke: ink("grid"), width: scale }, ticks: { stroke: ink("grid"), width: scale, size: 5 * scale }, gap: 4 * scale };
+  return {
+    width, height, padding: [10 * scale, 14 * scale, 0, 0],
+    legend: { show: false },
+    cursor: { drag: { x: false, y: false, setScale: false }, y: false, points: { show: false } },
+    scales: {
+      x: { time: false, ...(state.scale === "log" ? { distr: 4, asinh: clock.threshold(side.index) } : {}), range: () => (last > first ? [first, last] : [first - 1, first + 1]) },
+      y: { range: () => bounds(shared) },
+    },
+    axes: [
+      { ...axis, size: 30 * scale, splits: (u) => timeTicks(u.scales.x.min, u.scales.x.max, clock.threshold(side.index), width / scale), values: (u, ticks) => ticks.map(shownTime), filter: (u, ticks) => ticks },
+      { ...axis, size: 48 * scale, splits: (u) => niceTicks(u.scales.y.min, u.scales.y.max, 5), values: (u, ticks) => ticks.map((tick) => String(tick).replace("-", "−")), label: shared.spec.unit || undefined, labelFont: font, labelSize: shared.spec.unit ? 16 * scale : 0, labelGap: 0 },
+    ],
+    series: [{}, ...(several ? lines.flatMap((line, n) => [bare, bare, main(line, n)]) : lines.map(main))],
+    bands: several ? lines.map((line, n) => ({ series: [3 * n + 1, 3 * n + 2], fill: fill(line, n) })) : [],
+    hooks: { drawClear: [(u) => shadePhases(u, side, scale)], draw: [(u) => drawSeeds(u, side, lines[hot()], values[hot()], scale)] },
+  };
+}
+
+function shadePhases(u, side, scale) {
+  const phases = side.runs[state.seeds[side.index]].phases || {};
+  const { left, top, width, height } = u.bbox;
+  const x = (time) => Math.min(left + width, Math.max(left, u.valToPos(time, "x", true)));
+  u.ctx.save();
+  if (phases.competitive) {
+    u.ctx.fillStyle = ink("competitive-wash");
+    u.ctx.fillRect(x(phases.competitive[0]), top, x(phases.competitive[1]) - x(phases.competitive[0]), height);
+  }
+  u.ctx.strokeStyle = ink("event");
+  u.ctx.lineWidth = scale * (window.devicePixelRatio || 1);
+  u.ctx.setLineDash([3, 3]);
+  for (const { step } of phases.offshoots || []) {
+    u.ctx.beginPath(); u.ctx.moveTo(x(step), top); u.ctx.lineTo(x(step), top + height); u.ctx.stroke();
+  }
+  u.ctx.restore();
+}
+
+function drawSeeds(u, side, line, value, scale) {
+  if (!line || side.runs.length < 2) return;
+  const ratio = window.devicePixelRatio || 1;
+  u.ctx.save();
+  u.ctx.strokeStyle = line.colour;
+  u.ctx.lineWidth = scale * ratio;
+  u.ctx.font = `${10 * scale * ratio}px ${FONT}`;
+  u.ctx.fillStyle = ink("text");
+  u.ctx.textBaseline = "middle";
+  value.each.forEach((values, n) => {
+    let open = false, last = null;
+    u.ctx.beginPath();
+    values.forEach((v, i) => {
+      if (v === null) return;
+      const x = u.valToPos(side.times[i], "x", true), y = u.valToPos(v, "y", true);
+      if (open) u.ctx.lineTo(x, y); else u.ctx.moveTo(x, y);
+      open = true;
+      // Labels spread along the lines, where the seeds part.
+      if (i === Math.round(((n + 1) / (value.each.length + 1)) * (values.length - 1))) last = [x, y];
+    });
+    u.ctx.stroke();
+    if (last) u.ctx.fillText(value.runs[n].label, last[0] + 3, last[1] - 7 * ratio);
+  });
+  u.ctx.restore();
+}
+
+function curvePicture(title, shared, side, lines, values) {
+  const scale = PICTURE_SCALE / (window.devicePixelRatio || 1);
+  const holder = h("div", { class: "offstage", "aria-hidden": "true" });
+  document.body.append(holder);
+  const isShown = (line, n) => !shared.hidden.has(n) && !state.hiddenHeads.has(line.head) && !state.hiddenGroups.has(line.group);
+  const plot = new uPlot(curveOptions(shared, side, lines, values, { width: 640 * scale, height: 320 * scale, scale, hot: () => -1, isShown }), curveData(side, values), holder);
+  const visible = lines.filter(isShown);
+  const columns = Math.min(4, Math.max(1, visible.length)), below = 18 * Math.ceil(visible.length / columns) + 10;
+  return new Promise((resolve) => requestAnimationFrame(() => {
+    const canvas = picture(title, 640, 320 + below, (context) => {
+      context.drawImage(plot.ctx.canvas, 0, 0, 640, 320);
+      visible.forEach((line, n) => {
+        const x = 20 + (n % columns) * (600 / columns), y = 332 + 18 * Math.floor(n / columns);
+        context.strokeStyle = line.colour;
+        context.lineWidth = 2;
+        context.setLineDash(line.dash);
+        context.beginPath(); context.moveTo(x, y); context.lineTo(x + 26, y); context.stroke();
+        context.setLineDash([]);
+        context.fillStyle = ink("text");
+        context.font = `12px ${FONT}`;
+        context.textAlign = "left";
+        context.fillText(line.label, x + 32, y, 600 / columns - 40);
+      });
+    });
+    plot.destroy();
+    holder.remove();
+    resolve(canvas);
+  }));
+}

@@ -1,0 +1,258 @@
+// Attention maps: each head in its colour, alone or all on one map, with the cells of each true group outlined. On the
+// common map a cell is divided among the heads, each as wide as its part of the attention there and as strong as its own
+// share: heads that look at the same cell stand side by side in it instead of mixing to a colour that says nothing. Values are those of the nearest stored snapshot, and the panel says which that is.
+
+const MAP_EDGE = { left: 34, top: 18, right: 2, bottom: 34 };
+const STRIPES = 12;
+
+function currentMaps(side) {
+  const run = side.runs[state.seeds[side.index]];
+  if (!run.maps) return null;
+  const { shape, values, width } = run.maps.attention_map;
+  const [, blocks, heads, queries, keys] = shape;
+  const i = nearestIndex(run.mapSteps, clock.toSide(side.index, state.time));
+  const block = Math.min(state.block, blocks - 1);
+  const start = i * width + block * heads * queries * keys;
+  const size = queries * keys;
+  return { step: run.mapSteps[i], heads, queries, keys, head: (k) => values.subarray(start + k * size, start + (k + 1) * size) };
+}
+
+// The share at which a colour is full: constant over the run, so that heads are seen to make up their minds.
+function fullShare(side) {
+  const run = side.runs[state.seeds[side.index]];
+  if (!run.maps) return 1;
+  run.full = run.full || {};
+  if (!run.full[state.block]) {
+    const { shape, values, width } = run.maps.attention_map;
+    const size = shape[2] * shape[3] * shape[4];
+    let top = 0;
+    for (let n = 0; n < 8; n++) {
+      const i = Math.round((n / 7) * (shape[0] - 1));
+      const start = i * width + Math.min(state.block, shape[1] - 1) * size;
+      const sorted = Float32Array.from(values.subarray(start, start + size)).filter((v) => v > 0).sort();
+      if (sorted.length) top = Math.max(top, sorted[Math.floor(0.98 * (sorted.length - 1))]);
+    }
+    run.full[state.block] = top || 1;
+  }
+  return run.full[state.block];
+}
+
+function isAhead(side, q, k) {
+  return side.causal && side.keys[k] > side.queries[q];
+}
+
+// Edges of the cells of each group, in cells: computed once a side.
+function groupOutlines(side) {
+  if (side.outlines) return side.outlines;
+  side.outlines = (side.groups || []).map((lags) => {
+    const inside = (q, k) => q >= 0 && k >= 0 && q < side.queries.length && k < side.keys.length && lags.includes(side.queries[q] + 1 - side.keys[k]);
+    const edges = [];
+    for (let q = 0; q < side.queries.length; q++) for (let k = 0; k < side.keys.length; k++) {
+      if (!inside(q, k)) continue;
+      if (!inside(q, k - 1)) edges.push([k, q, k, q + 1]);
+      if (!inside(q, k + 1)) edges.push([k + 1, q, k + 1, q + 1]);
+      if (!inside(q - 1, k)) edges.push([k, q, k + 1, q]);
+      if (!inside(q + 1, k)) edges.push([k, q + 1, k + 1, q + 1]);
+    }
+    return edges;
+  });
+  return side.outlines;
+}
+
+const cellCanvas = document.createElement("canvas");
+
+function drawMap(context, width, height, side, heads, cell, axes) {
+  const maps = currentMaps(side);
+  if (!maps) return;
+  const edge = axes ? MAP_EDGE : { left: 1, top: 1, right: 1, bottom: 1 };
+  const w = width - edge.left - edge.right, hgt = height - edge.top - edge.bottom;
+  const { queries, keys } = maps;
+  const base = rgb(ink("map")), ahead = rgb(ink("ahead"));
+  const layers = heads.map((k) => ({ values: maps.head(k), tint: rgb(headColour(k)).map((c, i) => c - base[i]) }));
+  const gain = 1 / fullShare(side);
+  const stripes = layers.length > 1 ? STRIPES : 1;
+  cellCanvas.width = keys * stripes;
+  cellCanvas.height = queries;
+  const small = cellCanvas.getContext("2d");
+  const image = small.createImageData(keys * stripes, queries);
+  for (let q = 0, p = 0; q < queries; q++) for (let k = 0; k < keys; k++) {
+    const back = isAhead(side, q, k) ? ahead : base;
+    let sum = 0, n = 0, reach = 0;
+    for (const { values } of layers) sum += values[q * keys + k];
+    for (let stripe = 0; stripe < stripes; stripe++, p += 4) {
+      while (n < layers.length - 1 && reach + layers[n].values[q * keys + k] < ((stripe + 0.5) / stripes) * sum) reach += layers[n++].values[q * keys + k];
+      const a = layers.length ? Math.min(1, gain * layers[n].values[q * keys + k]) : 0;
+      for (let c = 0; c < 3; c++) image.data[p + c] = back[c] + (a ? a * layers[n].tint[c] : 0);
+      image.data[p + 3] = 255;
+    }
+  }
+  small.putImageData(image, 0, 0);
+  context.imageSmoothingEnabled = false;
+  context.drawImage(cellCanvas, edge.left, edge.top, w, hgt);
+  const x = (k) => edge.left + (k / keys) * w, y = (q) => edge.top + (q / queries) * hgt;
+  groupOutlines(side).forEach((edges, g) => {
+    if (state.hiddenGroups.has(g)) return;
+    context.strokeStyle = groupColour(g);
+    context.lineWidth = axes ? 1.8 : 1;
+    context.beginPath();
+    for (const [k0, q0, k1, q1] of edges) { context.moveTo(x(k0), y(q0)); context.lineTo(x(k1), y(q1)); }
+    context.stroke();
+    const first = side.groups[g].map((lag) => side.keys.indexOf(side.queries[0] + 1 - lag)).filter((k) => k >= 0);
+    if (!axes || !first.length || (first.length * w) / keys < 20) return;
+    context.fillStyle = ink("text");
+    context.font = `600 11px ${FONT}`;
+    context.textAlign = "center";
+    context.textBaseline = "bottom";
+    context.fillText(side.groupNames[g], x((Math.min(...first) + Math.max(...first) + 1) / 2), edge.top - 3);
+  });
+  context.strokeStyle = ink("line");
+  context.lineWidth = 1;
+  context.strokeRect(edge.left - 0.5, edge.top - 0.5, w + 1, hgt + 1);
+  if (cell) {
+    context.strokeStyle = ink("text");
+    context.lineWidth = 2;
+    context.strokeRect(x(cell[1]), y(cell[0]), w / keys, hgt / queries);
+  }
+  if (axes) drawMapAxes(context, side, { edge, w, hgt, queries, keys, width, height });
+}
+
+function drawMapAxes(context, side, { edge, w, hgt, queries, keys, height }) {
+  context.fillStyle = ink("soft");
+  context.font = `11px ${FONT}`;
+  context.textBaseline = "middle";
+  context.textAlign = "right";
+  const every = (count, room) => Math.max(1, Math.ceil(count / Math.max(2, room / 26)));
+  for (let q = 0; q < queries; q += every(queries, hgt)) context.fillText(side.queries[q], edge.left - 5, edge.top + ((q + 0.5) / queries) * hgt);
+  context.textAlign = "center";
+  for (let k = 0; k < keys; k += every(keys, w)) context.fillText(side.keys[k], edge.left + ((k + 0.5) / keys) * w, edge.top + hgt + 10);
+  context.fillText("key position", edge.left + w / 2, height - 8);
+  context.save();
+  context.translate(7, edge.top + hgt / 2);
+  context.rotate(-Math.PI / 2);
+  context.fillText("query position", 0, 0);
+  context.restore();
+}
+
+function shownHeads(side) {
+  return Array.from({ length: side.heads }, (_, k) => k).filter((k) => !state.hiddenHeads.has(k));
+}
+
+function mapTable(side) {
+  const maps = currentMaps(side);
+  const rows = [[side.unit, "block", "head", "query", "key", "lag", "attention"]];
+  if (!maps) return rows;
+  for (let head = 0; head < maps.heads; head++) {
+    const values = maps.head(head);
+    for (let q = 0, i = 0; q < maps.queries; q++) for (let k = 0; k < maps.keys; k++, i++) {
+      rows.push([maps.step, state.block + 1, head + 1, side.queries[q], side.keys[k], side.queries[q] + 1 - side.keys[k], values[i]]);
+    }
+  }
+  return rows;
+}
+
+function snapshotText(side) {
+  const maps = currentMaps(side);
+  if (!maps) return "unpacking…";
+  const time = clock.toSide(side.index, state.time);
+  const same = Math.abs(maps.step - time) < 1e-6 * Math.max(1, Math.abs(time));
+  return same ? `${side.unit} ${shownTime(maps.step)}` : `nearest snapshot: ${side.unit} ${shownTime(maps.step)}`;
+}
+
+function overlayPanel(side, span) {
+  let cell = null;
+  const square = (room) => Math.round(Math.min(room * (side.queries.length / side.keys.length), 460) + 10);
+  const panel = makePanel({
+    title: "Attention, all heads", side, span, table: () => mapTable(side),
+    image: (title, now) => picture(`${title}, ${now}`, 480, 440, (context, w, hgt) => drawMap(context, w, hgt, side, shownHeads(side), null, true)),
+  });
+  const stamp = h("p", { class: "stamp" });
+  const readout = h("p", { class: "readout" });
+  const view = makeCanvas("", square, (context, w, hgt) => drawMap(context, w, hgt, side, shownHeads(side), cell, true));
+  view.canvas.tabIndex = 0;
+  const tell = () => {
+    const maps = currentMaps(side);
+    stamp.textContent = snapshotText(side);
+    view.canvas.setAttribute("aria-label", `Attention map of all heads overlaid, ${snapshotText(side)}. Arrow keys read single cells.`);
+    if (!cell || !maps) {
+      readout.textContent = maps ? `Full colour is a share of ${shown(fullShare(side))}. Point at a cell, or use the arrow keys on the map.` : "";
+      return;
+    }
+    const [q, k] = cell;
+    const lag = side.queries[q] + 1 - side.keys[k];
+    const groups = (side.groups || []).map((lags, g) => (lags.includes(lag) ? side.groupNames[g] : null)).filter(Boolean);
+    const shares = shownHeads(side).map((head) => `head ${head + 1} ${shown(maps.head(head)[q * maps.keys + k])}`);
+    readout.textContent = `query ${side.queries[q]}, key ${side.keys[k]}, lag ${lag}${groups.length ? ` in ${groups.join(", ")}` : ""}: ${shares.join(", ")}`;
+  };
+  const pick = (next) => { cell = next; view.paint(); tell(); };
+  view.canvas.addEventListener("pointermove", (event) => {
+    const box = view.canvas.getBoundingClientRect();
+    const k = Math.floor(((event.clientX - box.left - MAP_EDGE.left) / (box.width - MAP_EDGE.left - MAP_EDGE.right)) * side.keys.length);
+    const q = Math.floor(((event.clientY - box.top - MAP_EDGE.top) / (box.height - MAP_EDGE.top - MAP_EDGE.bottom)) * side.queries.length);
+    pick(q >= 0 && k >= 0 && q < side.queries.length && k < side.keys.length ? [q, k] : null);
+  });
+  view.canvas.addEventListener("pointerleave", () => pick(null));
+  view.canvas.addEventListener("focus", () => readout.setAttribute("aria-live", "polite"));
+  view.canvas.addEventListener("blur", () => { readout.removeAttribute("aria-live"); pick(null); });
+  view.canvas.addEventListener("keydown", (event) => {
+    const move = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] }[event.key];
+    if (event.key === "Escape") pick(null);
+    if (!move) return;
+    event.preventDefault();
+    const [q, k] = cell || [side.queries.length - 1, side.keys.length - 1];
+    const clamp = (v, n) => Math.min(n - 1, Math.max(0, v));
+    pick(cell ? [clamp(q + move[0], side.queries.length), clamp(k + move[1], side.keys.length)] : [q, k]);
+  });
+  panel.body.append(stamp, view.canvas, readout);
+  on("moment", () => { view.paint(); tell(); });
+  return panel.root;
+}
+
+function copies(side, block, head, time) {
+  const rows = (side.runs[state.seeds[side.index]].phases || {}).copying || [];
+  const row = rows.find((one) => one.block === block + 1 && one.head === head + 1);
+  const bar = row && row.bars.find(([start, end]) => time >= start && time <= end);
+  return bar ? bar[2] : null;
+}
+
+function singlesPanel(side, span) {
+  const panel = makePanel({
+    title: "Each head alone", side, span, table: () => mapTable(side),
+    image: (title, now) => {
+      const heads = shownHeads(side), columns = Math.min(4, Math.max(1, heads.length)), rows = Math.ceil(heads.length / columns);
+      return picture(`${title}, ${now}`, 220 * columns, 220 * rows, (context) => heads.forEach((head, n) => {
+        context.save();
+        context.translate((n % columns) * 220 + 10, Math.floor(n / columns) * 220 + 4);
+        context.fillStyle = ink("text");
+        context.font = `12px ${FONT}`;
+        context.textAlign = "left";
+        context.fillText(`head ${head + 1}`, 2, 8);
+        context.translate(0, 18);
+        drawMap(context, 200, 190, side, [head], null, false);
+        context.restore();
+      }));
+    },
+  });
+  const grid = h("div", { class: "singles" });
+  panel.body.append(grid);
+  const views = Array.from({ length: side.heads }, (_, head) => {
+    const view = makeCanvas("", (room) => Math.round(room * (side.queries.length / side.keys.length)), (context, w, hgt) => drawMap(context, w, hgt, side, [head], null, false));
+    const caption = h("figcaption", {});
+    const figure = h("figure", {}, view.canvas, caption);
+    grid.append(figure);
+    return { head, view, caption, figure };
+  });
+  if (side.heads > 4) grid.classList.add("many");
+  on("moment", () => {
+    const time = clock.toSide(side.index, state.time);
+    for (const { head, view, caption, figure } of views) {
+      figure.hidden = state.hiddenHeads.has(head);
+      if (figure.hidden) continue;
+      view.paint();
+      const label = copies(side, state.block, head, time);
+      const text = `head ${head + 1}${label === null ? "" : ` copies ${patternName(label)}`}`;
+      caption.replaceChildren(swatch(headColour(head)), text);
+      view.canvas.setAttribute("aria-label", `Attention map of ${text}, ${snapshotText(side)}`);
+    }
+  });
+  return panel.root;
+}

@@ -1,0 +1,88 @@
+// Attention by lag at the current moment: one row of bars per head, over the lags of each true group.
+
+function drawLagRow(context, width, height, side, head, top) {
+  const run = side.runs[state.seeds[side.index]];
+  const i = nearestIndex(run.steps, clock.toSide(side.index, state.time));
+  const shares = lagColumn(side, run, i, head);
+  const slot = width / side.lags.length, floor = height - (side.lags.length <= 40 ? 14 : 4), ceiling = height > 60 ? 16 : 2;
+  (side.groups || []).forEach((group, g) => {
+    if (state.hiddenGroups.has(g)) return;
+    for (const lag of group) {
+      const place = side.lags.indexOf(lag);
+      if (place < 0) continue;
+      context.fillStyle = groupColour(g);
+      context.globalAlpha = isDark() ? 0.25 : 0.14;
+      context.fillRect(place * slot, 0, slot, floor);
+      context.globalAlpha = 1;
+      context.fillRect(place * slot + 1, floor, slot - 2, 2);
+    }
+    context.fillStyle = ink("text");
+    context.font = `600 10px ${FONT}`;
+    context.textAlign = "center";
+    context.textBaseline = "top";
+    const places = group.map((lag) => side.lags.indexOf(lag)).filter((place) => place >= 0);
+    if (places.length && places.length * slot > 20) context.fillText(side.groupNames[g], (Math.min(...places) + places.length / 2) * slot, 3);
+  });
+  context.fillStyle = headColour(head);
+  for (let k = 0; k < shares.length; k++) {
+    const tall = Math.min(1, (shares[k] || 0) / top) * (floor - ceiling);
+    context.fillRect(k * slot + Math.min(1.5, slot * 0.12), floor - tall, slot - Math.min(3, slot * 0.24), tall);
+  }
+  context.fillStyle = ink("soft");
+  context.font = `10px ${FONT}`;
+  context.textAlign = "center";
+  context.textBaseline = "bottom";
+  const every = Math.max(1, Math.ceil(18 / slot));
+  if (side.lags.length <= 40) for (let k = 0; k < shares.length; k += every) context.fillText(side.lags[k], (k + 0.5) * slot, height);
+}
+
+function lagsPanel(side, span) {
+  const panel = makePanel({
+    title: "Attention by lag, now", side, span,
+    table: () => {
+      const run = side.runs[state.seeds[side.index]];
+      const i = nearestIndex(run.steps, clock.toSide(side.index, state.time));
+      const rows = [[side.unit, "block", "head", "lag", "attention"]];
+      for (let head = 0; head < side.heads; head++) lagColumn(side, run, i, head).forEach((share, k) => rows.push([run.steps[i], state.block + 1, head + 1, side.lags[k], share]));
+      return rows;
+    },
+    image: (title, now) => {
+      const heads = shownHeads(side);
+      return picture(`${title}: ${now}`, 480, heads.length * 110, (context) => heads.forEach((head, n) => {
+        context.save();
+        context.translate(56, n * 110);
+        context.fillStyle = ink("text");
+        context.font = `12px ${FONT}`;
+        context.textAlign = "right";
+        context.fillText(`head ${head + 1}`, -8, 50);
+        drawLagRow(context, 414, 100, side, head, side.lagTop);
+        context.restore();
+      }));
+    },
+  });
+  const list = h("div", { class: "lags" });
+  panel.body.append(list, h("p", { class: "readout" }, `Lag 1 is the query's own token. A full bar is a share of ${shown(side.lagTop)}.`));
+  const rows = Array.from({ length: side.heads }, (_, head) => {
+    const view = makeCanvas("", () => (side.heads > 6 ? 46 : side.heads > 3 ? 70 : 104), (context, w, hgt) => drawLagRow(context, w, hgt, side, head, side.lagTop));
+    const name = h("span", { class: "strip-name" });
+    const row = h("div", { class: "strip" }, name, h("div", { class: "strip-place" }, view.canvas));
+    list.append(row);
+    return { head, view, name, row };
+  });
+  on("view", () => rows.forEach(({ head, name, row }) => {
+    row.hidden = state.hiddenHeads.has(head);
+    name.replaceChildren(swatch(headColour(head)), `head ${head + 1}`);
+  }));
+  on("moment", () => {
+    const run = side.runs[state.seeds[side.index]];
+    const i = nearestIndex(run.steps, clock.toSide(side.index, state.time));
+    for (const { head, view, row } of rows) {
+      if (row.hidden) continue;
+      view.paint();
+      const shares = lagColumn(side, run, i, head);
+      const best = shares.reduce((top, share, k) => (share > shares[top] ? k : top), 0);
+      view.canvas.setAttribute("aria-label", `Attention of head ${head + 1} by lag at ${side.unit} ${shownTime(run.steps[i])}; most on lag ${side.lags[best]}, ${shown(shares[best])}`);
+    }
+  });
+  return panel.root;
+}

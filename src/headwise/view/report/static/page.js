@@ -1,0 +1,120 @@
+// Puts the page together: unpack, lay out the panels for what the runs hold, wire them to one clock.
+
+let sides = [];
+let clock = null;
+
+function resetClock() {
+  clock = makeClock(sides);
+  state.time = clock.snap(state.time);
+}
+
+async function readSide(data, index) {
+  const runs = await Promise.all(data.runs.map(async (run) => ({
+    label: run.label, seed: run.seed, phases: run.phases, steps: run.curves.steps, curves: await unpackBlock(run.curves),
+    packedMaps: run.maps, mapSteps: run.maps ? run.maps.steps : null, maps: null,
+  })));
+  const c = data.coordinates;
+  const side = {
+    index, label: data.label, unit: data.unit, coordinates: c, groups: data.groups, study: data.study, runs,
+    heads: (c.head || []).length, blocks: Math.max(1, (c.block || []).length), lags: c.lag || [], queries: c.query || [], keys: c.key || [],
+    times: [...new Set(runs.flatMap((run) => run.steps))].sort((a, b) => a - b),
+  };
+  side.groupNames = (data.groups || []).map((_, g) => (c.group || [])[g] || `I(${g + 1})`);
+  side.causal = side.lags.length ? side.lags.every((lag) => lag >= 1) : false;
+  side.hasLags = runs.some((run) => run.curves.attention_by_lag && run.steps.length);
+  if (side.hasLags) Object.assign(side, lagRange(side));
+  return side;
+}
+
+// Which lags deserve a row (those of the groups; without groups, any that ever gets a tenth), and the share that fills a
+// bar.
+function lagRange(side) {
+  const array = side.runs.find((run) => run.curves.attention_by_lag).curves.attention_by_lag;
+  const n = side.lags.length, top = new Float32Array(n);
+  array.values.forEach((v, i) => { if (v > top[i % n]) top[i % n] = v; });
+  const wanted = side.lags.map((lag, i) => (side.groups ? side.groups.some((group) => group.includes(lag)) : top[i] >= 0.1));
+  const first = wanted.indexOf(true), last = wanted.lastIndexOf(true);
+  const from = Math.max(0, first < 0 ? 0 : first - 1), to = Math.min(n - 1, last < 0 ? n - 1 : last + 1);
+  return { shownLags: Array.from({ length: to - from + 1 }, (_, i) => from + i), lagTop: Math.max(...top) || 1 };
+}
+
+async function loadMaps(run) {
+  if (!run.packedMaps || run.maps) return;
+  run.maps = await unpackBlock(run.packedMaps);
+  changed("view");
+}
+
+function chips() {
+  const heads = Math.max(...sides.map((side) => side.heads));
+  const groups = sides.find((side) => side.groups && side.groups.length === Math.max(...sides.map((s) => (s.groups || []).length)));
+  const bar = h("div", { class: "chips" });
+  const row = (label, names, set, sample) => {
+    const group = h("div", { role: "group", "aria-label": `Show ${label.toLowerCase()}` }, h("span", { class: "chips-label" }, label));
+    const buttons = names.map((name, n) => h("button", { type: "button", class: "chip", onclick: () => { if (set.has(n)) set.delete(n); else set.add(n); changed("view"); } }));
+    on("view", () => buttons.forEach((button, n) => {
+      button.setAttribute("aria-pressed", String(!set.has(n)));
+      button.replaceChildren(sample(n), names[n]);
+    }));
+    group.append(...buttons);
+    bar.append(group);
+  };
+  if (heads > 1) row("Heads", Array.from({ length: heads }, (_, k) => `head ${k + 1}`), state.hiddenHeads, (k) => swatch(headColour(k)));
+  if (groups) row("Groups", groups.groups.map((lags, g) => `${groups.groupNames[g]} ${lags.length > 1 ? "lags" : "lag"} ${lagText(lags)}`), state.hiddenGroups, (g) => lineSample(groupColour(g), groupDash(g)));
+  return bar.childElementCount ? bar : null;
+}
+
+function lagText(lags) {
+  const sorted = [...lags].sort((a, b) => a - b);
+  const whole = sorted.length > 2 && sorted.every((lag, i) => lag === sorted[0] + i);
+  return whole ? `${sorted[0]}–${sorted[sorted.length - 1]}` : sorted.join(", ");
+}
+
+function layOut() {
+  const rows = [];
+  const bar = chips();
+  if (bar) rows.push(bar);
+  const several = sides.length > 1;
+  const each = (has, make, span) => {
+    if (!sides.some(has)) return;
+    for (const side of sides) rows.push(has(side) ? make(side, several ? "side" : span) : several ? h("div", { class: "panel span-side absent" }, h("p", { class: "notice" }, `${side.label} kept none of this`)) : "");
+  };
+  const hasMaps = (side) => side.runs.some((run) => run.packedMaps) && side.queries.length > 0;
+  each((side) => side.hasLags, stripsPanel, 12);
+  each(hasMaps, overlayPanel, 4);
+  each(hasMaps, singlesPanel, sides.some((side) => side.hasLags) ? 4 : 8);
+  each((side) => side.hasLags, lagsPanel, sides.some(hasMaps) ? 4 : 12);
+  rows.push(...allCurvePanels());
+  const holder = document.getElementById("panels");
+  holder.classList.toggle("sides", several);
+  holder.style.setProperty("--sides", String(sides.length));
+  holder.replaceChildren(...rows);
+  if (!rows.length) holder.append(h("p", { class: "notice" }, "This run holds nothing that can be drawn."));
+  holder.setAttribute("aria-busy", "false");
+}
+
+async function start() {
+  wireTheme();
+  if (!("DecompressionStream" in window)) {
+    document.getElementById("waiting").textContent = "This browser is too old to unpack the page's data; one from 2023 or later can.";
+    return;
+  }
+  sides = await Promise.all(page.sides.map(readSide));
+  page.sides = null;
+  const time = recallPlace(sides);
+  clock = makeClock(sides);
+  state.time = clock.snap(time ?? clock.range[0]);
+  layOut();
+  wireDock();
+  themeListeners.push(() => changed("axis"));
+  changed("axis");
+  await Promise.all(sides.map((side) => loadMaps(side.runs[state.seeds[side.index]])));
+  if (page.live) watchForNewer();
+  // For scripts and tests: where the page stands, moving it, and the numbers it draws.
+  window.headwise = {
+    ready: true, goTo, times: () => Array.from(clock.frames), time: () => state.time,
+    attention: (side = 0) => { const maps = currentMaps(sides[side]); return { step: maps.step, values: Array.from({ length: maps.heads }, (_, k) => Array.from(maps.head(k))) }; },
+    settled: () => pending.size === 0,
+  };
+}
+
+if (window !== window.parent) { if (page.live !== undefined) parent.postMessage({ headwise: page.live ? page.live.written : null }, "*"); } else start();

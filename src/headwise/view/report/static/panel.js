@@ -1,0 +1,54 @@
+// The frame of every panel: heading, downloads, body.
+
+let panelCount = 0;
+
+function makePanel({ title, side, span, table, image }) {
+  const id = `panel-${++panelCount}`;
+  const of = side && sides.length > 1 ? `, ${side.label}` : "";
+  const tools = h("div", { class: "tools" });
+  const body = h("div", { class: "panel-body" });
+  const heading = h("h3", { id }, title);
+  const root = h("section", { class: `panel span-${span}`, "aria-labelledby": id }, h("header", {}, heading, tools), body);
+  if (side && sides.length > 1) heading.append(h("span", { class: "of" }, side.label));
+  const now = () => (side ? side.unit : "step") + " " + shownTime(side ? clock.toSide(side.index, state.time) : state.time);
+  if (image) {
+    tools.append(h("button", {
+      type: "button", class: "small", "aria-label": `Download ${title}${of} as PNG`,
+      onclick: async () => savePicture(fileName([title, of, now()], "png"), await image(`${title}${of}`, now())),
+    }, "PNG"));
+  }
+  if (table) {
+    tools.append(h("button", {
+      type: "button", class: "small", "aria-label": `Download the data of ${title}${of} as CSV`,
+      onclick: () => saveTable(fileName([title, of], "csv"), table()),
+    }, "CSV"));
+  }
+  return { root, body, tools, heading };
+}
+
+// A canvas that keeps the resolution of the screen; `draw(context, width, height)` works in CSS pixels.
+function makeCanvas(label, heightFor, draw) {
+  const canvas = h("canvas", { role: "img", "aria-label": label });
+  let width = 0, height = 0;
+  const paint = () => {
+    if (!width) return;
+    const ratio = window.devicePixelRatio || 1;
+    const w = Math.round(width * ratio), hgt = Math.round(height * ratio);
+    if (canvas.width !== w || canvas.height !== hgt) { canvas.width = w; canvas.height = hgt; }
+    const context = canvas.getContext("2d");
+    context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    context.clearRect(0, 0, width, height);
+    draw(context, width, height);
+  };
+  const measure = () => {
+    const room = canvas.parentElement ? canvas.parentElement.clientWidth : 0;
+    const next = heightFor(room);
+    if (room === width && next === height) return false;
+    width = room;
+    height = next;
+    canvas.style.height = `${height}px`;
+    return true;
+  };
+  new ResizeObserver(() => { if (measure()) paint(); }).observe(canvas);
+  return { canvas, paint: () => { measure(); paint(); }, size: () => [width, height] };
+}

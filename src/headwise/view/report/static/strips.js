@@ -1,0 +1,155 @@
+// The whole run in one picture: for each head, attention by lag (down) over training (across), on the slider's own time
+// axis, under a bar that says which group the detector says it copies. Click anywhere to go there.
+
+const STRIP = { bar: 16, gap: 2 };
+
+function lagColumn(side, run, i, head) {
+  const { values, width, shape } = run.curves.attention_by_lag;
+  const [, blocks, heads, lags] = shape;
+  const start = i * width + (Math.min(state.block, blocks - 1) * heads + head) * lags;
+  return values.subarray(start, start + lags);
+}
+
+function drawStrip(context, width, height, side, head) {
+  const run = side.runs[state.seeds[side.index]];
+  const lags = side.shownLags;
+  const top = STRIP.bar + STRIP.gap, tall = height - top;
+  const columns = Math.max(1, Math.round(width));
+  const base = rgb(ink("map")), tint = rgb(headColour(head)).map((c, n) => c - base[n]);
+  cellCanvas.width = columns;
+  cellCanvas.height = lags.length;
+  const small = cellCanvas.getContext("2d");
+  const image = small.createImageData(columns, lags.length);
+  for (let x = 0; x < columns; x++) {
+    const time = clock.toSide(side.index, clock.timeAt((x + 0.5) / columns));
+    const beyond = time < run.steps[0] - 1e-9 || time > run.steps[run.steps.length - 1] + 1e-9;
+    const shares = lagColumn(side, run, nearestIndex(run.steps, time), head);
+    for (let row = 0; row < lags.length; row++) {
+      const a = beyond ? 0 : Math.min(1, (shares[lags[row]] || 0) / side.lagTop), i = 4 * (row * columns + x);
+      for (let c = 0; c < 3; c++) image.data[i + c] = base[c] + a * tint[c];
+      image.data[i + 3] = 255;
+    }
+  }
+  small.putImageData(image, 0, 0);
+  context.imageSmoothingEnabled = false;
+  context.drawImage(cellCanvas, 0, top, width, tall);
+  (side.groups || []).forEach((group, g) => {
+    if (state.hiddenGroups.has(g)) return;
+    const rows = group.map((lag) => lags.findIndex((i) => side.lags[i] === lag)).filter((row) => row >= 0);
+    if (!rows.length) return;
+    context.strokeStyle = groupColour(g);
+    context.lineWidth = 1;
+    context.setLineDash(groupDash(g));
+    for (const row of [Math.min(...rows), Math.max(...rows) + 1]) {
+      const y = Math.round(top + (row / lags.length) * tall) + (row ? -0.5 : 0.5);
+      context.beginPath(); context.moveTo(0, y); context.lineTo(width, y); context.stroke();
+    }
+    context.setLineDash([]);
+    const y = top + ((Math.min(...rows) + Math.max(...rows) + 1) / 2 / lags.length) * tall;
+    context.font = `600 11px ${FONT}`;
+    context.textBaseline = "middle";
+    context.textAlign = "left";
+    context.lineWidth = 3;
+    context.strokeStyle = ink("map");
+    context.strokeText(side.groupNames[g], 5, y);
+    context.fillStyle = ink("text");
+    context.fillText(side.groupNames[g], 5, y);
+  });
+  drawCopying(context, width, side, head);
+}
+
+function drawCopying(context, width, side, head) {
+  const phases = side.runs[state.seeds[side.index]].phases || {};
+  const row = (phases.copying || []).find((one) => one.block === state.block + 1 && one.head === head + 1);
+  const labels = (phases.patterns || []).map((pattern) => pattern.label);
+  context.fillStyle = ink("ahead");
+  context.fillRect(0, 0, width, STRIP.bar);
+  for (const [start, end, label] of row ? row.bars : []) {
+    const from = clock.position(clock.toMain(side.index, start)) * width, to = clock.position(clock.toMain(side.index, end)) * width;
+    const colour = groupColour(Math.max(0, labels.indexOf(label)));
+    context.fillStyle = colour;
+    context.fillRect(from, 0, Math.max(1, to - from), STRIP.bar);
+    const [r, g, b] = rgb(colour);
+    context.fillStyle = 0.299 * r + 0.587 * g + 0.114 * b > 140 ? "#000" : "#fff";
+    context.font = `600 10px ${FONT}`;
+    context.textBaseline = "middle";
+    context.textAlign = "left";
+    if (to - from > 26) context.fillText(`copies ${patternName(label)}`.slice(to - from > 70 ? 0 : 7), from + 5, STRIP.bar / 2 + 0.5);
+    context.fillStyle = ink("card");
+    if (from > 1) context.fillRect(from - 1, 0, 2, STRIP.bar);
+  }
+}
+
+function stripsPanel(side, span) {
+  const tallness = (many) => STRIP.bar + STRIP.gap + Math.max(many ? 32 : 56, Math.min(many ? 44 : 88, 9 * side.shownLags.length));
+  const panel = makePanel({
+    title: "What each head looks at, over training", side, span,
+    table: () => {
+      const rows = [["seed", side.unit, "block", "head", ...side.lags.map((lag) => `lag_${lag}`)]];
+      for (const run of side.runs) {
+        const { shape, values, width } = run.curves.attention_by_lag;
+        run.steps.forEach((step, i) => {
+          for (let b = 0; b < shape[1]; b++) for (let k = 0; k < shape[2]; k++) {
+            const start = i * width + (b * shape[2] + k) * shape[3];
+            rows.push([run.seed, step, b + 1, k + 1, ...values.subarray(start, start + shape[3])]);
+          }
+        });
+      }
+      return rows;
+    },
+    image: (title) => {
+      const heads = shownHeads(side), tall = tallness(heads.length > 6);
+      return picture(title, 900, heads.length * (tall + 10) + 4, (context) => heads.forEach((head, n) => {
+        context.save();
+        context.translate(70, n * (tall + 10));
+        context.fillStyle = ink("text");
+        context.font = `12px ${FONT}`;
+        context.textAlign = "right";
+        context.fillText(`head ${head + 1}`, -8, tall / 2);
+        drawStrip(context, 820, tall, side, head);
+        context.restore();
+      }));
+    },
+  });
+  const list = h("div", { class: "strips" });
+  panel.body.append(list, h("p", { class: "readout" }, `Rows are lags ${side.lags[side.shownLags[0]]} (top) to ${side.lags[side.shownLags[side.shownLags.length - 1]]}; full colour is a share of ${shown(side.lagTop)}.`));
+  const views = Array.from({ length: side.heads }, (_, head) => {
+    const view = makeCanvas(`Attention of head ${head + 1} by lag over training`, () => tallness(side.heads > 6), (context, w, hgt) => drawStrip(context, w, hgt, side, head));
+    const cursor = h("div", { class: "cursor" });
+    const name = h("span", { class: "strip-name" });
+    const place = h("div", { class: "strip-place" }, view.canvas, cursor);
+    const row = h("div", { class: "strip above" }, name, place);
+    scrubbing(place, (share) => clock.timeAt(share));
+    list.append(row);
+    return { head, view, cursor, name, row };
+  });
+  on("view", () => {
+    for (const { head, view, name, row } of views) {
+      row.hidden = state.hiddenHeads.has(head);
+      if (row.hidden) continue;
+      name.replaceChildren(swatch(headColour(head)), `head ${head + 1}`);
+      view.paint();
+    }
+  });
+  on("moment", () => {
+    const left = `${100 * clock.position(state.time)}%`;
+    for (const { cursor } of views) cursor.style.left = left;
+  });
+  return panel.root;
+}
+
+// Pressing and dragging over an element moves the time; `timeOf` takes a share of its width.
+function scrubbing(element, timeOf) {
+  let held = false;
+  const move = (event) => {
+    const box = element.getBoundingClientRect();
+    if (box.width) goTo(timeOf(Math.min(1, Math.max(0, (event.clientX - box.left) / box.width))));
+  };
+  element.addEventListener("pointerdown", (event) => {
+    if (event.button !== 0) return;
+    held = true;
+    move(event);
+  });
+  addEventListener("pointermove", (event) => { if (held) move(event); });
+  for (const kind of ["pointerup", "pointercancel"]) addEventListener(kind, () => { held = false; });
+}

@@ -1,0 +1,56 @@
+// Light, dark or as the system says; colours that canvases need are read from the style sheet, so there is one source.
+
+const page = JSON.parse(document.getElementById("data").textContent);
+const darkQuery = matchMedia("(prefers-color-scheme: dark)");
+const themeListeners = [];
+
+function isDark() {
+  const chosen = document.documentElement.dataset.theme;
+  return chosen === "dark" || (chosen !== "light" && darkQuery.matches);
+}
+
+function ink(name) {
+  return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+}
+
+function headColour(index) {
+  const colours = page.palette.heads[isDark() ? "dark" : "light"];
+  return colours[index % colours.length];
+}
+
+function groupColour(index) {
+  const colours = page.palette.groups[isDark() ? "dark" : "light"];
+  return colours[index % colours.length];
+}
+
+function groupDash(index) {
+  return page.palette.dashes[index % page.palette.dashes.length];
+}
+
+function rgb(hex) {
+  const number = parseInt(hex.slice(1), 16);
+  return [number >> 16, (number >> 8) & 255, number & 255];
+}
+
+function remembered(key) {
+  // Storage is refused on some pages opened from disk; then a choice lasts as long as the page.
+  try { return localStorage.getItem(key); } catch { return null; }
+}
+
+function remember(key, value) {
+  try { localStorage.setItem(key, value); } catch { /* see remembered */ }
+}
+
+function wireTheme() {
+  const choice = document.getElementById("theme");
+  const apply = (value) => {
+    if (value === "auto") delete document.documentElement.dataset.theme;
+    else document.documentElement.dataset.theme = value;
+    for (const listener of themeListeners) listener();
+  };
+  const before = remembered("headwise-theme");
+  choice.value = before === "light" || before === "dark" ? before : "auto";
+  if (choice.value !== "auto") apply(choice.value);
+  choice.addEventListener("change", () => { remember("headwise-theme", choice.value); apply(choice.value); });
+  darkQuery.addEventListener("change", () => { for (const listener of themeListeners) listener(); });
+}
