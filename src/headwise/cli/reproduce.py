@@ -88,8 +88,8 @@ def _compute(plan: Plan, arguments: argparse.Namespace) -> list[Outcome]:
     """Compute what is missing; the runs that failed."""
     from headwise.paper.plan import duration
     from headwise.paper.scale import estimate
-    from headwise.study.executors import open_executor
-    from headwise.study.many import place, run_all
+    from headwise.study.executors import open_pool
+    from headwise.study.many import place, run_everywhere
 
     todo = plan.unfinished()
     expected = {place(config, plan.out): estimate(config) for config in todo}
@@ -104,8 +104,17 @@ def _compute(plan: Plan, arguments: argparse.Namespace) -> list[Outcome]:
         if not arguments.quiet:
             say(f"[{len(done)}/{len(todo)}] {outcome.status} {outcome.run}  {share:.0%} of the work, {left} left")
 
-    with open_executor(arguments.workers) as executor:
-        run_all(plan.runs(), plan.out, executor=executor, argv=sys.argv, ended=ended)
+    # One worker computes while it submits: run by run, so that each is told of when it ends.
+    batches = [[config] for config in todo] if arguments.workers == 1 else [todo]
+    for batch in batches:
+        run_everywhere(
+            batch,
+            plan.out,
+            pool=lambda: open_pool("local", workers=arguments.workers),
+            argv=sys.argv,
+            ended=ended,
+            notify=say,
+        )
     return [outcome for outcome in done if outcome.status == "failed"]
 
 

@@ -36,7 +36,7 @@ def judge_representation(case: Case) -> Judgement:
             task.features, task.lags, task.alpha, positions=config.w + config.T - 1, sharpness=sharpness
         )
         with torch.no_grad():
-            logits = decoder(torch.from_numpy(sequences[:, :-1]))[:, config.w - 1 :]
+            logits, _ = decoder(torch.from_numpy(sequences[:, :-1]), counted=config.T)
         errors.append(float(np.abs(logits.log_softmax(-1).numpy() - truth).max()))
     falls = all(a > b for a, b in itertools.pairwise(errors))
     note = "largest error of a log-probability: " + ", ".join(
@@ -60,17 +60,17 @@ def judge_symmetry(case: Case) -> Judgement:
         for parameter in decoder.parameters():
             parameter.copy_(torch.from_numpy(rng.standard_normal(tuple(parameter.shape)) / 4))
         attention = decoder.layers[0].attention
-        before = decoder(tokens)
+        before = decoder(tokens, counted=12)[0]
         size = attention.query_HED.shape[1]
         for head in range(config.heads):
             mixing = torch.from_numpy(np.eye(size) + rng.standard_normal((size, size)) / (4 * np.sqrt(size)))
             attention.query_HED[head] = torch.linalg.solve(mixing, attention.query_HED[head])
             attention.key_HED[head] = mixing.T @ attention.key_HED[head]
-        mixed = float((decoder(tokens) - before).abs().max())
+        mixed = float((decoder(tokens, counted=12)[0] - before).abs().max())
         order = torch.tensor([2, 0, 1])
         for matrix in (attention.query_HED, attention.key_HED, attention.value_HED):
             matrix.copy_(matrix[order].clone())
-        permuted = float((decoder(tokens) - before).abs().max())
+        permuted = float((decoder(tokens, counted=12)[0] - before).abs().max())
     worst = max(mixed, permuted)
     return Judgement(worst < ROUNDING, worst, f"(M⁻¹Q, MᵀK): {mixed:.1g}; permuted as well: {permuted:.1g}")
 

@@ -1,0 +1,124 @@
+"""Tests that can fail: a sound run passes, deliberately broken ones do not.
+
+Broken are: targets shuffled over the batch, heads tied by starting them exactly equal, and a task without hierarchy
+presented as one with it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+import torch
+import xarray as xr
+
+from headwise.paper.claims.ablations import judge_hierarchy, judge_init_scale
+from headwise.paper.claims.function_space import judge_joint
+from headwise.paper.claims.heads import judge_competition, judge_offshoots, judge_specialisation
+from headwise.paper.entry import Case
+from headwise.paper.readings import judge_order
+from headwise.store import load_trajectory
+from headwise.study import runner
+from headwise.study.config import RunConfig
+from headwise.study.experiments import experiment
+
+SMALL = {"batch": 300, "samples": 9000, "checkpoint_every": 1000}
+
+
+def small(name: str, *, steps: int = 800, scale: float | None = None, ratio: float | None = None) -> RunConfig:
+    config = experiment(name, "published")
+    return config.model_copy(
+        update={
+            "train": config.train.model_copy(update={**SMALL, "steps": steps}),
+            "measure": config.measure.model_copy(update={"test_samples": 200}),
+            "model": config.model.model_copy(update={} if scale is None else {"init_scale": scale}),
+            "task": config.task.model_copy(update={} if ratio is None else {"m": ratio}),
+        }
+    )
+
+
+def trajectory(config: RunConfig, out: Path) -> xr.Dataset:
+    return load_trajectory(runner.execute(config, out).path)
+
+
+@pytest.fixture(scope="module")
+def sound(tmp_path_factory: pytest.TempPathFactory) -> xr.Dataset:
+    return trajectory(small("minimal", scale=1e-3), tmp_path_factory.mktemp("sound"))
+
+
+@pytest.fixture(scope="module")
+def tied(tmp_path_factory: pytest.TempPathFactory) -> xr.Dataset:
+    return trajectory(small("init-0", steps=400), tmp_path_factory.mktemp("tied"))
+
+
+@pytest.fixture(scope="module")
+def shuffled(tmp_path_factory: pytest.TempPathFactory) -> xr.Dataset:
+    """Targets of a batch dealt out at random: nothing but their frequencies can be learned."""
+    honest = runner.Laboratory.rows
+
+    def rows(self: runner.Laboratory, step: int) -> tuple[torch.Tensor, torch.Tensor]:
+        inputs, targets = honest(self, step)
+        order = torch.randperm(targets.numel(), generator=torch.Generator().manual_seed(step))
+        return inputs, targets.flatten()[order].view_as(targets)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(runner.Laboratory, "rows", rows)
+        return trajectory(small("minimal", steps=300, scale=1e-3), tmp_path_factory.mktemp("shuffled"))
+
+
+def case(**runs: xr.Dataset) -> Case:
+    return Case("published", "quick", 0, runs)
+
+
+def test_a_sound_run_passes(sound: xr.Dataset) -> None:
+    assert judge_order(sound).passed
+    assert judge_competition(sound).passed
+    assert judge_offshoots(sound).passed
+    assert judge_specialisation(sound).passed
+    assert judge_joint(case(minimal=sound)).passed
+
+
+def test_shuffled_targets_fail(shuffled: xr.Dataset) -> None:
+    assert judge_order(shuffled).passed is False
+    assert not judge_competition(shuffled).passed
+    assert not judge_offshoots(shuffled).passed
+    assert not judge_specialisation(shuffled).passed
+    assert not judge_joint(case(minimal=shuffled)).passed
+
+
+def test_tied_heads_compete_but_never_leave(tied: xr.Dataset) -> None:
+    assert judge_competition(tied).passed
+    assert judge_order(tied).passed is False
+    assert judge_offshoots(tied).passed is False
+    assert judge_specialisation(tied).passed is False
+
+
+def test_init_scale_needs_exactly_equal_heads_at_zero(sound: xr.Dataset, tied: xr.Dataset) -> None:
+    """The sound run stands in for every u: exits are then not ordered; and it cannot stand in for u = 0."""
+    names = {"init-xavier": sound, "init-1e-3": sound, "init-1e-6": sound, "minimal": sound}
+    assert judge_init_scale(case(**names, **{"init-0": tied})).passed is False
+    faster = {"init-xavier": _earlier(sound, 0.4), "init-1e-3": _earlier(sound, 0.6), "init-1e-6": _earlier(sound, 0.8)}
+    assert judge_init_scale(case(**faster, minimal=sound, **{"init-0": tied})).passed is True
+    assert judge_init_scale(case(**faster, minimal=sound, **{"init-0": sound})).passed is False
+
+
+def _earlier(run: xr.Dataset, share: float) -> xr.Dataset:
+    return run.assign_coords(step=run["step"] * share)
+
+
+def test_no_hierarchy_presented_as_one_fails(tmp_path: Path, sound: xr.Dataset) -> None:
+    """m = 1 in the place of 1.7; the other ratios are played by the sound run at growing separation."""
+    flat = trajectory(small("init-xavier", steps=400, ratio=1.0), tmp_path)
+    honest = {"ratio-1": flat, "ratio-1.3": _earlier(sound, 0.6), "ratio-1.5": _earlier(sound, 0.8)}
+    right = judge_hierarchy(case(**honest, **{"init-xavier": sound}))
+    wrong = judge_hierarchy(case(**honest, **{"init-xavier": flat}))
+    assert wrong.passed is False
+    assert right.passed is (right.measured == 2)
+    assert not judge_offshoots(flat).passed or judge_order(flat).passed is False
+
+
+def test_a_run_that_is_not_finite_cannot_be_read(sound: xr.Dataset) -> None:
+    broken = sound.assign(kl=sound["kl"] * float("nan"))
+    assert judge_order(broken).passed is None
+    assert dataclasses.asdict(judge_order(broken))["measured"] is None

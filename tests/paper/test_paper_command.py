@@ -1,0 +1,98 @@
+"""`headwise reproduce` from plan to folder, on runs small enough for a test."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from headwise.cli.main import main
+from headwise.paper import scale
+from headwise.paper.scale import Size
+
+
+@pytest.fixture
+def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every quick run in about a second; far too short for stages, which is what some verdicts then say."""
+    monkeypatch.setitem(scale.MINIMAL, "quick", Size(30, 20, 30, 5))
+
+
+def arguments(tmp_path: Path, *more: str) -> list[str]:
+    return [
+        "reproduce", *more, "--seeds", "0..1", "--workers", "1", "--out", str(tmp_path / "runs"),
+        "--into", str(tmp_path / "into"), "-q",
+    ]  # fmt: skip
+
+
+@pytest.mark.usefixtures("tiny")
+def test_runs_judges_draws_and_finds_everything_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    names = ("order", "competition", "weight-decay", "symmetry", "fig-overview", "fig-collaboration")
+    assert main(arguments(tmp_path, *names, "--json")) == 0
+    out, err = capsys.readouterr()
+    verdicts = json.loads(out)
+    assert [item["claim"] for item in verdicts] == list(names[:4])
+    assert next(item for item in verdicts if item["claim"] == "symmetry")["verdict"] == "reproduced"
+    assert next(item for item in verdicts if item["claim"] == "order")["verdict"] == "not reproduced"
+    assert "6 to compute" in err
+    for name in ("fig-overview-published", "fig-collaboration-published"):
+        for suffix in ("png", "pdf", "csv"):
+            assert (tmp_path / "into" / f"{name}.{suffix}").stat().st_size > 1000
+    assert json.loads((tmp_path / "into" / "verdicts.json").read_text()) == verdicts
+    assert main(arguments(tmp_path, *names, "--json")) == 0
+    again, err = capsys.readouterr()
+    assert json.loads(again) == verdicts
+    assert "0 to compute" in err
+
+
+@pytest.mark.usefixtures("tiny")
+def test_a_dry_run_names_what_is_missing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(arguments(tmp_path, "order", "--dry-run", "--json")) == 0
+    out, err = capsys.readouterr()
+    assert err.count("missing: minimal (published)") == 2
+    assert json.loads(out)[0]["verdict"] == "inconclusive"
+    assert not (tmp_path / "runs").exists()
+
+
+@pytest.mark.usefixtures("tiny")
+def test_a_damaged_run_is_inconclusive(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(arguments(tmp_path, "order")) == 0
+    capsys.readouterr()
+    run = next((tmp_path / "runs" / "minimal").glob("*-s0"))
+    next(run.glob("manifest.json")).write_text("{}")
+    main(arguments(tmp_path, "order", "--dry-run", "--json"))
+    found = json.loads(capsys.readouterr().out)[0]
+    assert "damaged" in found["notes"]["0"]
+    assert found["verdict"] != "reproduced"
+
+
+@pytest.mark.usefixtures("tiny")
+def test_verdicts_on_a_given_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    main(arguments(tmp_path, "order"))
+    run = next((tmp_path / "runs" / "minimal").glob("*-s0"))
+    capsys.readouterr()
+    assert main(["reproduce", "--run", str(run), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [item["claim"] for item in found] == ["order", "competition", "offshoot", "specialisation"]
+    assert main(["reproduce", "hierarchy", "--run", str(run)]) == 2
+    assert main(["reproduce", "fig-kl", "--run", str(run)]) == 2
+
+
+def test_problems_are_said_before_anything_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    blocked = tmp_path / "file"
+    blocked.write_text("")
+    for option in ("--out", "--into"):
+        assert main(["reproduce", "order", option, str(blocked / "below")]) == 2
+        assert len(capsys.readouterr().err.strip().splitlines()) == 1
+    assert main(["reproduce", "orderr"]) == 2
+    assert "did you mean order" in capsys.readouterr().err
+    assert main(["reproduce", "--workers", "0"]) == 2
+    assert main(["reproduce", "--seeds", "x"]) == 2
+
+
+def test_the_list_names_kind_label_and_cost(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["reproduce", "--list", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert all({"name", "kind", "label", "cost"} <= set(item) for item in found)
+    assert {item["kind"] for item in found} == {"claim", "figure", "table"}
+    assert main(["reproduce", "--list"]) == 0
