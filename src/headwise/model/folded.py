@@ -131,12 +131,9 @@ def projections(decoder: Decoder, rows_RD: Tensor, *, scale: float) -> Tensor:
     stand in the position rows divided by it. Keys of a merged score are the input itself.
     """
     config, attention, tokens = decoder.config, decoder.layers[0].attention, decoder.dictionary
-    if config.score == "merged":
-        query_HED = attention.score_HDD
-        key_HED = torch.eye(decoder.stream, dtype=decoder.dtype).expand(config.heads, -1, -1)
-    else:
-        query_HED, key_HED = attention.query_HED, attention.key_HED
-    query_HED = query_HED * attention.inverse_scale
+    merged = config.score == "merged"
+    query_HED = (attention.score_HDD if merged else attention.query_HED) * attention.inverse_scale
+    key_HED = torch.eye(decoder.stream).expand(config.heads, -1, -1) if merged else attention.key_HED
     q_HRE, k_HRE, v_HRO = (projected(rows_RD, weight) for weight in (query_HED, key_HED, attention.value_HED))
     if config.attention_bias == "on":
         q_HRE = with_bias(q_HRE, attention.query_bias_HE * (attention.inverse_scale / scale), tokens)

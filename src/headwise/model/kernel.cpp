@@ -14,6 +14,7 @@
 // is chosen when the library is loaded. No flag lets the compiler assume that there are no NaNs: a loss that diverges
 // must be seen.
 
+#include <chrono>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -29,6 +30,25 @@ constexpr uint64_t GOLDEN = 0x9E3779B97F4A7C15ull;
 constexpr int COLUMNS = 64;  // columns worked on at a time: their values stay in the first-level cache
 
 enum Site { EMBEDDING = 0, ATTENTION = 1, ATTENTION_BRANCH = 2, MLP = 3, MLP_BRANCH = 4, SITES = 5 };
+
+// Where a step's time goes.
+enum Stage { ATTEND = 0, ROWWISE = 1, PRODUCTS = 2, LOSS = 3, ATTEND_BACK = 4, SUMS = 5, STAGES = 6 };
+
+class Stopwatch {
+    double *seconds, last;
+    static double now() {
+        return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+    }
+
+   public:
+    explicit Stopwatch(double* to) : seconds(to), last(to ? now() : 0) {}
+    void lap(Stage stage) {
+        if (!seconds) return;
+        const double at = now();
+        seconds[stage] += at - last;
+        last = at;
+    }
+};
 
 struct Drop {
     uint32_t threshold;  // 0: nothing is dropped
@@ -53,6 +73,7 @@ struct Batch {
     const int64_t *tokens, *targets;
     const uint64_t* keys[SITES];  // one per sequence; null without dropout
     float weight;
+    double* seconds;  // null, or [STAGES]: time spent is added
     uint64_t key(Site site, long sequence) const { return keys[site] ? keys[site][sequence] : 0; }
 };
 

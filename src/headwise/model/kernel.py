@@ -17,6 +17,8 @@ import torch
 
 LEVELS = ("plain", "avx2", "avx512")
 """Instruction sets the kernel is compiled for, slowest first; beyond `plain` only on x86."""
+STAGES = ("attention", "row by row", "matrix products", "loss", "attention backward", "sums in double")
+"""What a step's time is divided into."""
 SITES = 5
 """Dropout sites, in the order of `dropout.Site`."""
 
@@ -46,6 +48,7 @@ class Batch(ctypes.Structure):
         *((name, ctypes.c_void_p) for name in ("tokens", "targets")),
         ("keys", ctypes.c_void_p * SITES),
         ("weight", ctypes.c_float),
+        ("seconds", ctypes.c_void_p),
     ]
 
 

@@ -25,11 +25,12 @@ INLINE long weight_at(const Model& m, int head, int key) {
 INLINE long score_row(const Model& m, int head, long row) { return (head * m.rows + row) * (long)m.score_pitch; }
 INLINE long value_row(const Model& m, int head, long row) { return (head * m.rows + row) * (long)m.writes_pitch; }
 
-// Minus infinity for the queries that do not see key j, zero in the pads, which must only stay finite.
-INLINE void hide(const Model& m, int j, float* scores) {
-    for (int q = first_query(m, j) - 1; q >= 0; q--) scores[q] = -INFINITY;
-    for (int q = last_query(m, j); q < m.queries; q++) scores[q] = -INFINITY;
-    for (int q = m.queries; q < m.queries_pitch; q++) scores[q] = 0;
+// Logits of key j for the group of eight queries from q on: minus infinity where hidden, zero in the pads, which must
+// only stay finite.
+INLINE Eight visible(const Model& m, int j, int q, Eight scores) {
+    const EightInts lane = EightInts{0, 1, 2, 3, 4, 5, 6, 7} + q;
+    scores = (lane < first_query(m, j)) | (lane >= last_query(m, j)) ? splat<Eight>(-INFINITY) : scores;
+    return lane >= m.queries ? Eight{} : scores;
 }
 
 // Attention logits: the sum of four table entries; minus infinity where hidden.
@@ -41,9 +42,9 @@ static void gather_scores(const Model& m, const int64_t* tokens, float* scores) 
             const float* by_position = m.score + score_row(m, h, m.dictionary + j);
             float* out = scores + weight_at(m, h, j);
             const int last = last_query(m, j);
-            for (int q = first_query(m, j); q < last; q++)
+            // From the start of a group of eight: a few sums too many cost less than loops of ever changing length.
+            for (int q = first_query(m, j) / 8 * 8; q < last; q++)
                 out[q] = by_token[query_tokens[q]] + by_position[query_tokens[q]];
-            hide(m, j, out);
         }
     // In a loop of its own: a vector read right after its parts were written one by one would wait for them.
     for (int h = 0; h < m.heads; h++)
@@ -52,7 +53,7 @@ static void gather_scores(const Model& m, const int64_t* tokens, float* scores) 
             const float* by_position = m.score + score_row(m, h, m.dictionary + j) + m.tokens_pitch;
             float* out = scores + weight_at(m, h, j);
             for (int q = first_query(m, j) / 8 * 8; q < last_query(m, j); q += 8)
-                store(out + q, load<Eight>(out + q) + (load<Eight>(by_token + q) + load<Eight>(by_position + q)));
+                store(out + q, visible(m, j, q, load<Eight>(out + q) + (load<Eight>(by_token + q) + load<Eight>(by_position + q))));
         }
 }
 
@@ -250,12 +251,12 @@ static void scatter_scores(const Model& m, const int64_t* tokens, const float* g
             float* by_token = table + score_row(m, h, tokens[j]);
             float* by_position = table + score_row(m, h, m.dictionary + j);
             const float* grad = grads + weight_at(m, h, j);
-            const int first = first_query(m, j), last = last_query(m, j);
+            const int first = first_query(m, j) / 8 * 8, last = last_query(m, j);
             for (int q = first; q < last; q++) {
                 by_token[query_tokens[q]] += grad[q];
                 by_position[query_tokens[q]] += grad[q];
             }
-            for (int q = first / 8 * 8; q < last; q += 8) {
+            for (int q = first; q < last; q += 8) {
                 const Eight d = load<Eight>(grad + q);
                 float *a = by_token + m.tokens_pitch + q, *b = by_position + m.tokens_pitch + q;
                 store(a, load<Eight>(a) + d);

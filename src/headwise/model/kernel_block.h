@@ -234,7 +234,8 @@ INLINE bool bare(const Model& m) {
 
 // The stream after the block, [sequence * query, writes]; normalised but for gain and bias, which are folded into what
 // reads it.
-static float* forward(const Model& m, const Batch& batch, long start, int count, const Attended* watch, Tile& t) {
+static float* forward(const Model& m, const Batch& batch, long start, int count, const Attended* watch, Tile& t,
+                      Stopwatch& clock) {
     const long rows = (long)m.queries * m.writes_pitch;
     if (m.project) dropped_forward(m, batch, start, count, t.attention, t.dropped, t.weights.data, t.first.data);
     for (int n = 0; n < count; n++) {
@@ -244,33 +245,40 @@ static float* forward(const Model& m, const Batch& batch, long start, int count,
         if (!m.project)
             attention_forward(m, tokens, batch.key(ATTENTION, at), t.attention, watch,
                               t.weights.data + n * weight_at(m, m.heads, 0), out);
+        clock.lap(ATTEND);
         if (!bare(m))
             branch_forward(m,
                            {ATTENTION_BRANCH, batch.key(ATTENTION_BRANCH, at), m.offset, tokens,
                             m.project ? t.dropped.input.data + n * rows : nullptr, out, out,
                             t.first_deviation.data + n * m.queries},
                            t.keep.data);
+        clock.lap(ROWWISE);
     }
     if (!m.units) return t.first.data;
     const int total_rows = count * m.queries;
     multiply({t.first.data, m.writes_pitch, 1}, m.hidden_t, m.units_pitch, t.hidden.data, m.units_pitch, total_rows,
              m.writes, m.units, false);
+    clock.lap(PRODUCTS);
     for (int n = 0; n < count; n++)
         relu_forward(m, batch.key(MLP, start + n), t.hidden.data + (long)n * m.queries * m.units_pitch, t.keep.data);
+    clock.lap(ROWWISE);
     multiply({t.hidden.data, m.units_pitch, 1}, m.back_t, m.writes_pitch, t.second.data, m.writes_pitch, total_rows,
              m.units, m.writes, false);
+    clock.lap(PRODUCTS);
     for (int n = 0; n < count; n++)
         branch_forward(m,
                        {MLP_BRANCH, batch.key(MLP_BRANCH, start + n), m.back_bias, nullptr, nullptr, t.first.data + n * rows,
                         t.second.data + n * rows, t.second_deviation.data + n * m.queries},
                        t.keep.data);
+    clock.lap(ROWWISE);
     return t.second.data;
 }
 
 static double train_tile(const Model& m, const Batch& batch, const Gradients& to, long start, int count, Tile& t) {
     const int rows = count * m.queries;
     const long per_sequence = (long)m.queries * m.writes_pitch;
-    float* stream = forward(m, batch, start, count, nullptr, t);
+    Stopwatch clock(batch.seconds);
+    float* stream = forward(m, batch, start, count, nullptr, t, clock);
     const int64_t* targets = batch.targets + start * m.queries;
     float *grad = t.grad.data, *later = nullptr;
     double loss;
@@ -278,14 +286,18 @@ static double train_tile(const Model& m, const Batch& batch, const Gradients& to
         float* logits = t.logits.data;
         multiply({stream, m.writes_pitch, 1}, m.read_t, m.read_pitch, logits, m.read_pitch, rows, m.writes,
                  m.dictionary, false);
+        clock.lap(PRODUCTS);
         loss = cross_entropy(m, targets, batch.weight, logits, m.read_pitch, rows, to.read_bias);
+        clock.lap(LOSS);
         multiply({stream, 1, m.writes_pitch}, logits, m.read_pitch, to.read_t, m.read_pitch, m.writes, rows,
                  m.dictionary, true);
         multiply({logits, m.read_pitch, 1}, m.read, m.writes_pitch, grad, m.writes_pitch, rows, m.dictionary, m.writes,
                  false);
+        clock.lap(PRODUCTS);
     } else {
         std::memcpy(grad, stream, sizeof(float) * rows * m.writes_pitch);
         loss = cross_entropy(m, targets, batch.weight, grad, m.writes_pitch, rows, nullptr);
+        clock.lap(LOSS);
     }
     if (m.units) {
         float *inner = t.second.data, *hidden_grad = t.hidden_grad.data;
@@ -295,15 +307,19 @@ static double train_tile(const Model& m, const Batch& batch, const Gradients& to
                              t.second_deviation.data + n * m.queries, nullptr, grad + n * per_sequence,
                              inner + n * per_sequence, to.back_bias},
                             to, t.keep.data);
+        clock.lap(ROWWISE);
         multiply({inner, 1, m.writes_pitch}, t.hidden.data, m.units_pitch, to.back, m.units_pitch, m.writes, rows,
                  m.units, true);
         multiply({inner, m.writes_pitch, 1}, m.back, m.units_pitch, hidden_grad, m.units_pitch, rows, m.writes,
                  m.units, false);
+        clock.lap(PRODUCTS);
         relu_backward(m, t.hidden.data, hidden_grad, to.hidden_bias, rows);
+        clock.lap(ROWWISE);
         multiply({t.first.data, 1, m.writes_pitch}, hidden_grad, m.units_pitch, to.hidden_t, m.units_pitch, m.writes,
                  rows, m.units, true);
         multiply({hidden_grad, m.units_pitch, 1}, m.hidden, m.writes_pitch, inner, m.writes_pitch, rows, m.units,
                  m.writes, false);
+        clock.lap(PRODUCTS);
         later = m.residual ? grad : nullptr;
         grad = inner;
     }
@@ -319,10 +335,13 @@ static double train_tile(const Model& m, const Batch& batch, const Gradients& to
                              t.first.data + n * per_sequence, t.first_deviation.data + n * m.queries,
                              later ? later + n * per_sequence : nullptr, here, here, to.offset},
                             to, t.keep.data);
+        clock.lap(ROWWISE);
         if (!m.project)
             attention_backward(m, tokens, t.attention, t.weights.data + n * weight_at(m, m.heads, 0), here, to);
+        clock.lap(ATTEND_BACK);
     }
     if (m.project) dropped_backward(m, batch, start, count, t.attention, t.dropped, t.weights.data, grad, to);
+    clock.lap(ATTEND_BACK);
     return loss;
 }
 
@@ -341,7 +360,9 @@ static double train(const Model& m, const Batch& batch, const Gradients& to) {
         const long end = from + m.chunk < batch.last ? from + m.chunk : batch.last;
         for (long at = from; at < end; at += m.tile)
             loss += train_tile(m, batch, to, at, (int)(end - at < m.tile ? end - at : m.tile), tile);
+        Stopwatch clock(batch.seconds);
         drain(to.part, to.total, to.size);
+        clock.lap(SUMS);
     }
     return loss;
 }
@@ -350,7 +371,8 @@ static void evaluate(const Model& m, const Batch& batch, const Attended& watch) 
     Tile tile(m);
     for (long at = batch.first; at < batch.last; at += m.tile) {
         const int count = (int)(batch.last - at < m.tile ? batch.last - at : m.tile), rows = count * m.queries;
-        const float* stream = forward(m, batch, at, count, &watch, tile);
+        Stopwatch clock(batch.seconds);
+        const float* stream = forward(m, batch, at, count, &watch, tile, clock);
         long pitch = m.writes_pitch;
         if (m.read_t) {
             pitch = m.read_pitch;

@@ -202,9 +202,11 @@ static void dropped_forward(const Model& m, const Batch& batch, long start, int 
         for (int h = 0; h < m.heads; h++)
             for (int j = 0; j < m.positions; j++) {
                 float* scores = here + weight_at(m, h, j);
-                if (m.lag)
-                    for (int q = first_query(m, j); q < last_query(m, j); q++) scores[q] += m.lag[weight_at(m, h, j) + q];
-                hide(m, j, scores);
+                const float* lag = m.lag ? m.lag + weight_at(m, h, j) : nullptr;
+                for (int q = first_query(m, j) / 8 * 8; q < last_query(m, j); q += 8) {
+                    const Eight x = load<Eight>(scores + q);
+                    store(scores + q, visible(m, j, q, lag ? x + load<Eight>(lag + q) : x));
+                }
             }
         const float* mixing = finish_weights(m, batch.key(ATTENTION, start + n), scratch, nullptr, here);
         for (int b = 0; b < m.value_blocks; b++) {

@@ -26,7 +26,7 @@ from headwise.model.engine import AttentionSummary, Visit, chunks, sequences_at_
 from headwise.model.folded import COLUMNS, Folded, fold, padded, pitch, rows
 
 GROUPS = 8
-TILE_BYTES = 1 << 18
+TILE_BYTES = 3 << 16
 """Bytes of one activation of the sequences that go through the block together: a few of them fit the second cache."""
 
 Result = TypeVar("Result")
@@ -40,6 +40,8 @@ class KernelEngine:
     def __init__(self, decoder: Decoder, *, dropout_seed: int, chunk: int, threads: int = 1) -> None:
         self.decoder, self.dropout_seed, self.chunk, self.threads = decoder, dropout_seed, chunk, threads
         self._library = kernel.library()
+        self.seconds: np.ndarray | None = None
+        """Set to zeros of `kernel.STAGES`: training steps on one thread then add up where their time goes."""
 
     def loss_and_gradients(self, inputs: Tensor, targets: Tensor, *, step: int) -> float:
         rates = self.decoder.config.dropout
@@ -60,6 +62,7 @@ class KernelEngine:
                 targets=targets.data_ptr(),
                 keys=tuple(int(keys[site].ctypes.data) if site in keys else None for site in Site),
                 weight=1.0 / targets.numel(),
+                seconds=None if self.seconds is None else int(self.seconds.ctypes.data),
             )
             return self._library.headwise_train(byref(laid.model), byref(batch), byref(sums.gradients)), sums.total
 

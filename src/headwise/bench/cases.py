@@ -1,0 +1,91 @@
+"""What the benchmark times: a training step of the minimal model, of the full one without and with dropout on
+embeddings, and an evaluation of the full one, in the paper's sizes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal, NamedTuple, get_args
+
+import torch
+from torch import Tensor
+
+from headwise.bench.plain import plain_evaluation, plain_model, plain_step
+from headwise.model import kernel
+from headwise.model.config import FULL_PUBLISHED, FULL_TEXT, MINIMAL_PUBLISHED, ModelConfig
+from headwise.model.decoder import Decoder
+from headwise.model.engine import Engine
+from headwise.model.initialise import initialise
+from headwise.model.kernel_engine import KernelEngine
+from headwise.model.reference import ReferenceEngine
+from headwise.model.tabulated import TabulatedEngine
+
+Name = Literal["minimal", "full", "full_embedding_dropout", "evaluation"]
+NAMES: tuple[Name, ...] = get_args(Name)
+Contender = Literal["plain", "plain_chunked", "reference", "torch", "kernel"]
+CHUNK = 50
+SEED = 1
+
+
+class Sizes(NamedTuple):
+    """One setting of a case."""
+
+    model: ModelConfig
+    d: int = 50
+    w: int = 12
+    T: int = 20
+    batch: int = 3000
+
+    @property
+    def positions(self) -> int:
+        return self.w + self.T - 1
+
+
+def paper_sizes(case: Name, *, batch: int = 3000) -> Sizes:
+    """The paper's setting. The minimal model starts at larger weights than the paper's 1e-9, so that every part of its
+    gradient is a number that can be compared."""
+    if case == "minimal":
+        model = MINIMAL_PUBLISHED.model_copy(update={"init": "xavier", "init_scale": 1.0, "init_values": "xavier"})
+        return Sizes(model, w=6, batch=batch)
+    return Sizes(FULL_PUBLISHED if case == "full_embedding_dropout" else FULL_TEXT, batch=batch)
+
+
+def prepared(sizes: Sizes) -> tuple[Decoder, Tensor, Tensor]:
+    """A decoder with initial weights, and random tokens: the time does not depend on what they say."""
+    decoder = Decoder(sizes.model, dictionary=sizes.d, positions=sizes.positions)
+    initialise(decoder, SEED)
+    rng = torch.Generator().manual_seed(SEED)
+    tokens = torch.randint(sizes.d, (sizes.batch, sizes.positions + 1), generator=rng)
+    return decoder, tokens[:, :-1].contiguous(), tokens[:, -sizes.T :].contiguous()
+
+
+def engine(path: Contender, decoder: Decoder) -> Engine:
+    """A headwise path by its name."""
+    if path == "reference":
+        return ReferenceEngine(decoder, dropout_seed=SEED, chunk=CHUNK)
+    if path == "torch":
+        return TabulatedEngine(decoder, dropout_seed=SEED, chunk=CHUNK)
+    return KernelEngine(decoder, dropout_seed=SEED, chunk=CHUNK)
+
+
+def contenders(case: Name, sizes: Sizes) -> dict[Contender, Callable[[], object]]:
+    """Everything that can compute a case here, on the same data and weights."""
+    decoder, inputs, targets = prepared(sizes)
+    plain = plain_model(decoder)
+
+    def run_plain(chunk: int | None) -> Callable[[], object]:
+        if case == "evaluation":
+            return lambda: plain_evaluation(plain, inputs, counted=sizes.T, chunk=chunk)
+        return lambda: plain_step(plain, inputs, targets, chunk=chunk)
+
+    def run_path(path: Contender) -> Callable[[], object]:
+        runner = engine(path, decoder)
+        if case == "evaluation":
+            return lambda: runner.evaluate(inputs, counted=sizes.T, visit=lambda rows, logits: None)
+        return lambda: runner.loss_and_gradients(inputs, targets, step=0)
+
+    found: dict[Contender, Callable[[], object]] = {"plain": run_plain(None), "plain_chunked": run_plain(CHUNK)}
+    paths: tuple[Contender, ...] = (
+        ("reference", "torch", "kernel") if kernel.missing() is None else ("reference", "torch")
+    )
+    return found | {path: run_path(path) for path in paths}

@@ -1,0 +1,34 @@
+"""Peak memory of one path, measured in a process of its own: `python -m headwise.bench.memory CASE PATH BATCH`."""
+
+from __future__ import annotations
+
+import os
+import resource
+import subprocess
+import sys
+from typing import cast
+
+import torch
+
+from headwise.bench.cases import Contender, Name, contenders, paper_sizes
+
+
+def peak_gigabytes(case: Name, path: Contender, *, batch: int) -> float:
+    """Largest resident size of a fresh process, interpreter and torch included, that runs the case three times."""
+    command = [sys.executable, "-m", "headwise.bench.memory", case, path, str(batch)]
+    environment = os.environ | {"OMP_NUM_THREADS": "1"}
+    done = subprocess.run(command, check=True, capture_output=True, text=True, env=environment)
+    return float(done.stdout)
+
+
+def main(case: Name, path: Contender, batch: int) -> None:
+    torch.set_num_threads(1)
+    run = contenders(case, paper_sizes(case, batch=batch))[path]
+    for _ in range(3):
+        run()
+    kilobytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    print(kilobytes * 1024 / 1e9)
+
+
+if __name__ == "__main__":
+    main(cast(Name, sys.argv[1]), cast(Contender, sys.argv[2]), int(sys.argv[3]))

@@ -1,0 +1,157 @@
+"""docs/performance.md, written from the benchmark's own output: `python -m headwise.bench.page [RESULT.json]`.
+
+Without a file it runs the benchmark, which takes about ten minutes and wants a quiet machine, and leaves the result
+beside the page as JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from headwise.bench.cases import Name
+from headwise.bench.run import run_benchmark
+
+PAGE = Path("docs/performance.md")
+TITLES: dict[Name, str] = {
+    "minimal": "step of the minimal model",
+    "full": "step of the full model",
+    "full_embedding_dropout": "step of the full model, dropout on embeddings",
+    "evaluation": "evaluation of the full model",
+}
+WORDS = {
+    "plain": "plain torch, whole batch",
+    "plain_chunked": "plain torch, chunks of 50",
+    "reference": "reference",
+    "torch": "torch path",
+    "kernel": "kernel",
+}
+
+
+def page(result: dict[str, Any]) -> str:
+    """The whole page as Markdown."""
+    machine, settings = result["machine"], result["settings"]
+    paths = [path for path in ("torch", "kernel") if path in result["ratio"]["minimal"]]
+    parts = [
+        "# Performance",
+        "Every model has three paths that compute the same function: the **reference** decoder under autograd, a "
+        "chunk at a time; the **torch path**, which replaces the projections of attention by small tables; and the "
+        "**kernel**, which runs the whole block in C++ (`--compute.path auto|kernel|torch|reference`). The kernel is "
+        "built at installation where a compiler is found; nothing else needs it. Models with two blocks or a norm "
+        "before attention run on the reference.",
+        f"Measured with `python -m headwise.bench.page` on {machine['processor']} ({machine['cores']} cores seen, one "
+        f"thread used, load {machine['load']:.1f} at the start), {machine['system']}, Python {machine['python']}, "
+        f"torch {machine['torch']}; batch {settings['batch']}, medians of {settings['repeats']} interleaved repeats, "
+        f"{settings['clock']} time. Path in use: {result['path']['path']}, {result['path']['why']}.",
+        "## Seconds",
+        _table(
+            ["", *WORDS.values(), "floor"],
+            [
+                [TITLES[case], *(_seconds(seconds.get(name)) for name in WORDS), _seconds(result["floor"][case])]
+                for case, seconds in result["seconds"].items()
+            ],
+        ),
+        "Plain torch is what one would write: `nn.TransformerEncoderLayer` with a causal mask for the full model, "
+        "one-hot inputs and einsum for the minimal one. The floor is the number of operations in unavoidable matrix "
+        f"products at the rate of torch's own, {result['floor']['operations_per_second'] / 1e9:.0f} billion a second "
+        "here; lookups, softmax, norms and dropout come on top of it.",
+        "## Times faster",
+        _table(
+            ["", *(f"{WORDS[p]} over plain" for p in paths), *(f"{WORDS[p]} over plain in chunks" for p in paths)],
+            [
+                [
+                    TITLES[case],
+                    *(_ratio(ratios[p], result["ratio_spread"][case][p]) for p in paths),
+                    *(f"{result['ratio_chunked'][case][p]:.1f}" for p in paths),
+                ]
+                for case, ratios in result["ratio"].items()
+            ],
+        ),
+        "In parentheses: the smallest and the largest ratio within one repeat.",
+    ]
+    if result["profile"]:
+        parts += ["## Where the kernel's time goes", _profile(result)]
+    if result["grad_error"]:
+        parts += ["## Exactness", _exactness(result)]
+    if result["memory"]:
+        rows = [[TITLES[c], *(f"{peaks[p]:.2f}" for p in ("plain", *paths))] for c, peaks in result["memory"].items()]
+        parts += ["## Peak memory", _table(["GB, process", "plain", *paths], rows)]
+        parts.append("The interpreter with torch loaded is part of every number.")
+    if result["growth"]:
+        parts += ["## Growth", _growth(result)]
+    return "\n\n".join(parts) + "\n"
+
+
+def _profile(result: dict[str, Any]) -> str:
+    stages = list(next(iter(result["profile"].values())))
+    rows = [
+        [
+            TITLES[case],
+            *(f"{100 * shares[stage] / sum(shares.values()):.0f} %" for stage in stages),
+            f"{result['seconds'][case]['kernel'] / result['floor'][case]:.1f}",
+        ]
+        for case, shares in result["profile"].items()
+    ]
+    text = (
+        "The last column is the distance to the floor. Matrix products are those of MLP and unembedding; the products "
+        "of attention weights with values count as attention, together with table lookups, softmax and scatters."
+    )
+    return _table(["", *stages, "over floor"], rows) + "\n\n" + text
+
+
+def _exactness(result: dict[str, Any]) -> str:
+    names = [name for name in next(iter(result["grad_error"].values())) if name != "relu_flips"]
+    rows = [
+        [TITLES[case], *(f"{errors[name]:.1e}" for name in names), str(errors["relu_flips"])]
+        for case, errors in result["grad_error"].items()
+    ]
+    return (
+        "Relative error of the whole gradient in float32 against the plain model in float64, with the same dropout "
+        "masks. A ReLU unit that rounding turns on or off would move the gradient by more than rounding; the last "
+        "column counts them.\n\n" + _table(["", *(WORDS.get(n, n).split(",")[0] for n in names), "units flipped"], rows)
+    )
+
+
+def _growth(result: dict[str, Any]) -> str:
+    rows = [
+        [
+            quantity,
+            ", ".join(f"{v}: {s:.3f} s" for v, s in zip(found["values"], found["seconds"], strict=True)),
+            f"{found['exponent']:.2f}",
+            f"{found['operations_exponent']:.2f}",
+        ]
+        for quantity, found in result["growth"].items()
+    ]
+    return (
+        "A step of the full model with one size changed at a time. Exponents are those of a power law from the first "
+        "to the last value, of the time and of the operations in matrix products.\n\n"
+        + _table(["size", "seconds", "exponent of time", "of operations"], rows)
+    )
+
+
+def _table(head: list[str], rows: list[list[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def _seconds(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3f}"
+
+
+def _ratio(value: float, spread: list[float]) -> str:
+    return f"{value:.1f} ({spread[0]:.1f} to {spread[1]:.1f})"
+
+
+def main(arguments: list[str]) -> None:
+    if arguments:
+        result = json.loads(Path(arguments[0]).read_text())
+    else:
+        result = run_benchmark()
+        PAGE.with_suffix(".json").write_text(json.dumps(result, indent=1) + "\n")
+    PAGE.write_text(page(result))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

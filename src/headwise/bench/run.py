@@ -1,0 +1,136 @@
+"""The benchmark: every case, every contender, on one thread; one dictionary that JSON can hold, and a text of it."""
+
+from __future__ import annotations
+
+import os
+import platform
+import statistics
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import torch
+
+from headwise.bench.accuracy import gradient_errors
+from headwise.bench.cases import CHUNK, NAMES, SEED, Contender, Name, Sizes, contenders, paper_sizes, prepared
+from headwise.bench.floor import operations, product_rate
+from headwise.bench.growth import growth
+from headwise.bench.memory import peak_gigabytes
+from headwise.bench.timing import Clock, interleaved, ratio, spread
+from headwise.model import kernel
+from headwise.model.compute import ComputeConfig
+from headwise.model.config import MINIMAL_PUBLISHED
+from headwise.model.kernel_engine import KernelEngine
+from headwise.model.paths import choose
+
+FAST: tuple[Contender, ...] = ("torch", "kernel")
+ACCURACY_BATCH = 300
+Extent = Literal["all", "times"]
+
+
+def run_benchmark(
+    *, batch: int = 3000, repeats: int = 7, clock: Clock = "wall", extent: Extent = "all"
+) -> dict[str, Any]:
+    """Time every case. `extent` "times" leaves out accuracy, memory and growth, which take most of the minutes.
+
+    Keys: `ratio` and `ratio_chunked` (case, path: times faster than plain on the whole batch, in chunks),
+    `ratio_spread`, `seconds`, `floor` (seconds, and the machine's operations per second), `profile` (seconds by stage
+    of the kernel), `grad_error`, `memory` (gigabytes), `growth`, `machine`, `settings`, `path`.
+    """
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        return _run(batch=batch, repeats=repeats, clock=clock, extent=extent)
+    finally:
+        torch.set_num_threads(threads)
+
+
+def _run(*, batch: int, repeats: int, clock: Clock, extent: Extent) -> dict[str, Any]:
+    choice = choose(MINIMAL_PUBLISHED, ComputeConfig())
+    result: dict[str, Any] = {
+        "machine": machine(),
+        "path": choice._asdict(),
+        "settings": {"batch": batch, "repeats": repeats, "clock": clock, "threads": 1},
+        **{key: {} for key in ("seconds", "ratio", "ratio_chunked", "ratio_spread", "floor", "grad_error", "memory")},
+        **{key: {} for key in ("profile", "growth")},
+    }
+    rate = product_rate()
+    result["floor"]["operations_per_second"] = rate
+    for case in NAMES:
+        sizes = paper_sizes(case, batch=batch)
+        seconds = interleaved(contenders(case, sizes), repeats=repeats, clock=clock)
+        fast = [path for path in FAST if path in seconds]
+        plain, chunked = seconds["plain"], seconds["plain_chunked"]
+        result["seconds"][case] = {name: statistics.median(times) for name, times in seconds.items()}
+        result["ratio"][case] = {path: ratio(plain, seconds[path]) for path in fast}
+        result["ratio_chunked"][case] = {path: ratio(chunked, seconds[path]) for path in fast}
+        result["ratio_spread"][case] = {path: spread(plain, seconds[path]) for path in fast}
+        result["floor"][case] = operations(case, sizes) / rate
+        if "kernel" in fast and case != "evaluation":
+            result["profile"][case] = kernel_profile(case, sizes, repeats=repeats)
+        if extent == "all":
+            result["memory"][case] = {path: peak_gigabytes(case, path, batch=batch) for path in ("plain", *fast)}
+            if case != "evaluation":
+                small = paper_sizes(case, batch=min(batch, ACCURACY_BATCH))
+                result["grad_error"][case] = gradient_errors(small, fast)
+    if extent == "all":
+        result["growth"] = growth(fast[-1], batch=batch, repeats=min(repeats, 3), clock=clock)
+    return result
+
+
+def kernel_profile(case: Name, sizes: Sizes, *, repeats: int) -> dict[str, float]:
+    """Seconds of a step by stage of the kernel."""
+    decoder, inputs, targets = prepared(sizes)
+    runner = KernelEngine(decoder, dropout_seed=SEED, chunk=CHUNK)
+    runner.seconds = np.zeros(len(kernel.STAGES))
+    for _ in range(repeats):
+        runner.loss_and_gradients(inputs, targets, step=0)
+    return dict(zip(kernel.STAGES, (runner.seconds / repeats).tolist(), strict=True))
+
+
+def machine() -> dict[str, Any]:
+    """What the numbers were measured on."""
+    return {
+        "processor": _processor(),
+        "cores": os.cpu_count(),
+        "load": os.getloadavg()[0] if hasattr(os, "getloadavg") else None,
+        "system": f"{platform.system()} {platform.machine()}",
+        "python": platform.python_version(),
+        "torch": str(torch.__version__),
+    }
+
+
+def _processor() -> str:
+    listing = Path("/proc/cpuinfo")
+    if listing.exists():
+        for line in listing.read_text().splitlines():
+            if line.startswith("model name"):
+                return line.split(":", 1)[1].strip()
+    return platform.processor() or "unknown"
+
+
+def render(result: dict[str, Any]) -> str:
+    """A table of the benchmark for a terminal."""
+    lines = [f"path in use: {result['path']['path']} ({result['path']['why']})", ""]
+    names = ["plain", "plain_chunked", "reference", "torch", "kernel"]
+    lines.append(f"{'seconds':24}" + "".join(f"{name:>15}" for name in names) + f"{'floor':>10}")
+    for case, seconds in result["seconds"].items():
+        cells = "".join(f"{seconds[n]:15.4f}" if n in seconds else f"{'-':>15}" for n in names)
+        lines.append(f"{case:24}{cells}{result['floor'][case]:10.4f}")
+    lines += ["", f"{'times faster than':24}{'plain':>12}{'range':>18}{'in chunks':>12}"]
+    for case, ratios in result["ratio"].items():
+        for path, value in ratios.items():
+            low, high = result["ratio_spread"][case][path]
+            chunked = result["ratio_chunked"][case][path]
+            lines.append(f"{case + ' ' + path:32}{value:8.1f}{low:10.1f} to{high:6.1f}{chunked:12.1f}")
+    for case, errors in result["grad_error"].items():
+        shown = ", ".join(f"{path} {error:.1e}" for path, error in errors.items() if path != "relu_flips")
+        lines.append(f"gradient error, {case}: {shown}; {errors['relu_flips']} ReLU units flipped by rounding")
+    for case, peaks in result["memory"].items():
+        lines.append(f"peak memory, {case}: " + ", ".join(f"{path} {peak:.2f} GB" for path, peak in peaks.items()))
+    for quantity, found in result["growth"].items():
+        lines.append(
+            f"time grows with {quantity} to the power {found['exponent']:.2f}, "
+            f"operations to the power {found['operations_exponent']:.2f}"
+        )
+    return "\n".join(lines)
