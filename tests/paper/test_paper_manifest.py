@@ -10,8 +10,8 @@ from headwise.core.errors import ConfigError
 from headwise.paper.entry import Claim, Figure
 from headwise.paper.manifest import ENTRIES, HEADLINE, select
 from headwise.paper.plan import Plan, cost
-from headwise.paper.scale import estimate
 from headwise.study.config import Preset, RunConfig
+from headwise.study.cost import estimate_seconds, estimate_wall
 from headwise.study.many import place
 
 CLAIMS = (
@@ -97,7 +97,7 @@ def test_every_run_is_valid_at_every_scale(scale: str, preset: Preset) -> None:
         for config in entry.configs(preset, scale, 1).values():  # type: ignore[arg-type]
             assert RunConfig.model_validate(config.model_dump()) == config
             assert config.seed == 1
-            assert estimate(config) > 0
+            assert estimate_seconds(config) > 0
 
 
 def test_paper_scale_is_the_papers_size_for_the_minimal_model_and_the_full_one() -> None:
@@ -128,7 +128,7 @@ def test_headline_and_everything_fit_their_time_on_two_cores(tmp_path) -> None: 
     """By the cost model, which is measured; fifteen and ninety minutes are promised."""
     for names, minutes in ((HEADLINE, 15), (tuple(ENTRIES), 90)):
         plan = Plan(tuple(select(names)), ("published",), "quick", None, tmp_path)
-        assert sum(estimate(config) for config in plan.runs()) / 2 < 60 * minutes
+        assert estimate_wall(plan.runs(), 2) < 60 * minutes
         assert all(cost(entry, "quick") > 0 for entry in plan.entries)
 
 

@@ -86,13 +86,12 @@ def run(arguments: argparse.Namespace, extra: list[str]) -> int:
 
 def _compute(plan: Plan, arguments: argparse.Namespace) -> list[Outcome]:
     """Compute what is missing; the runs that failed."""
-    from headwise.paper.plan import duration
-    from headwise.paper.scale import estimate
+    from headwise.study.cost import estimate_seconds, readable
     from headwise.study.executors import open_pool
     from headwise.study.many import place, run_everywhere
 
     todo = plan.unfinished()
-    expected = {place(config, plan.out): estimate(config) for config in todo}
+    expected = {place(config, plan.out): estimate_seconds(config) for config in todo}
     total, begun = sum(expected.values()), time.monotonic()
     done: list[Outcome] = []
 
@@ -100,7 +99,7 @@ def _compute(plan: Plan, arguments: argparse.Namespace) -> list[Outcome]:
         done.append(outcome)
         share = sum(expected.get(one.run, 0.0) for one in done) / total
         spent = time.monotonic() - begun
-        left = duration(spent / share - spent) if share > 0 else "?"
+        left = readable(spent / share - spent) if share > 0 else "?"
         if not arguments.quiet:
             say(f"[{len(done)}/{len(todo)}] {outcome.status} {outcome.run}  {share:.0%} of the work, {left} left")
 
@@ -164,7 +163,8 @@ def _number(value: Any) -> str:
 
 def _list(arguments: argparse.Namespace) -> int:
     from headwise.paper.manifest import ENTRIES, HEADLINE
-    from headwise.paper.plan import cost, duration
+    from headwise.paper.plan import cost
+    from headwise.study.cost import readable
 
     if arguments.json:
         print_json(
@@ -184,7 +184,7 @@ def _list(arguments: argparse.Namespace) -> int:
         return 0
     for entry in ENTRIES.values():
         mark = "*" if entry.name in HEADLINE else " "
-        spent = duration(cost(entry, arguments.scale))
+        spent = readable(cost(entry, arguments.scale))
         print(f"{mark} {entry.name:<20} {entry.kind:<7} {spent:>7}  {entry.about}  [{entry.label}]")
     print(f"* headline set; times are for one seed at {arguments.scale} scale on one thread")
     return 0

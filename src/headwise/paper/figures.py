@@ -89,9 +89,14 @@ def simulations(evidence: Evidence) -> Sheet:
 
     run = to_trajectory(solved(flow_config(evidence.preset), evidence.seeds[0]))
     run = run.isel(step=run["step"].values > 0)
-    heads = head_panels([run], "attention_by_group", ylabel="attention", xlabel="time", xscale="log")
+    heads = head_panels([run], "attention_by_group", title="position", ylabel="attention", xlabel="time", xscale="log")
     values = head_panels(
-        [run], "value_alignment", ylabel=r"$\langle V_k, V_j^\star\rangle$", xlabel="time", xscale="log"
+        [run],
+        "value_alignment",
+        title="feature",
+        ylabel=r"$\langle V_k, V_j^\star\rangle$",
+        xlabel="time",
+        xscale="log",
     )
     parts = run["loss_part"].values
     times = run["step"].values
@@ -150,8 +155,8 @@ def theory(evidence: Evidence) -> Sheet:
 def collaboration(evidence: Evidence) -> Sheet:
     """Attention and values of the minimal model, head by head."""
     runs = evidence.runs["head-dynamics"]
-    heads = head_panels(runs, "attention_by_group", ylabel="attention")
-    values = head_panels(runs, "value_coefficient", ylabel="value coefficient")
+    heads = head_panels(runs, "attention_by_group", title="group", ylabel="attention")
+    values = head_panels(runs, "value_coefficient", title="feature", ylabel="value coefficient")
     return Sheet((heads, values))
 
 

@@ -9,21 +9,22 @@ from headwise.core.errors import ConfigError
 from headwise.paper.claims import ablations, architecture, data, exact, flow, function_space, heads, variations
 from headwise.paper.entry import Claim, Figure
 from headwise.paper.figures import FIGURES
+from headwise.paper.levels import TABLES
 
-ENTRIES: dict[str, Claim | Figure] = {
-    entry.name: entry
-    for entry in (
-        *exact.CLAIMS,
-        *function_space.CLAIMS,
-        *heads.CLAIMS,
-        *architecture.CLAIMS,
-        *ablations.CLAIMS,
-        *data.CLAIMS,
-        *variations.CLAIMS,
-        *flow.CLAIMS,
-        *FIGURES,
-    )
-}
+_ALL: tuple[Claim | Figure, ...] = (
+    *exact.CLAIMS,
+    *function_space.CLAIMS,
+    *heads.CLAIMS,
+    *architecture.CLAIMS,
+    *ablations.CLAIMS,
+    *data.CLAIMS,
+    *variations.CLAIMS,
+    *flow.CLAIMS,
+    *FIGURES,
+    *TABLES,
+)
+
+ENTRIES: dict[str, Claim | Figure] = {entry.name: entry for entry in _ALL}
 
 HEADLINE = (
     "representation",
@@ -41,6 +42,7 @@ HEADLINE = (
     "flow-stages",
     "flow-compensation",
     "fig-overview",
+    "table-levels-minimal",
     "fig-ablations",
     "fig-collaboration",
 )

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from headwise.paper.entry import Claim, Figure
-from headwise.paper.scale import Scale, estimate
+from headwise.paper.scale import Scale
 from headwise.study.config import Preset, RunConfig
+from headwise.study.cost import estimate_seconds, estimate_wall, readable
 from headwise.study.many import missing, with_prerequisites
 
 SEEDS = (0, 1, 2)
@@ -48,7 +49,7 @@ class Plan:
             for seed in self.seeds_of(entry, preset)
             for config in entry.configs(preset, self.scale, seed).values()
         ]
-        return sorted(with_prerequisites(wanted), key=lambda config: (config.seed, estimate(config)))
+        return sorted(with_prerequisites(wanted), key=lambda config: (config.seed, estimate_seconds(config)))
 
     def unfinished(self) -> list[RunConfig]:
         """The runs that have not ended yet."""
@@ -63,24 +64,17 @@ def costly(config: RunConfig) -> bool:
 def cost(entry: Claim | Figure, scale: Scale, preset: Preset = "published") -> float:
     """Seconds on one thread for one seed of an entry alone; shared runs are counted in each entry that needs them."""
     own = 20.0 if not entry.experiments else 1.0
-    return own + sum(estimate(config) for config in with_prerequisites(entry.configs(preset, scale, 0).values()))
+    return own + sum(
+        estimate_seconds(config) for config in with_prerequisites(entry.configs(preset, scale, 0).values())
+    )
 
 
 def describe(plan: Plan, unfinished: Sequence[RunConfig], workers: int) -> str:
     """One line: how many runs, how many are there, how long the rest takes."""
     total = len(plan.runs())
     exact = sum(not entry.experiments for entry, _ in plan.pairs())
-    seconds = sum(estimate(config) for config in unfinished) / workers + 20.0 * exact
+    seconds = estimate_wall(unfinished, workers) + 20.0 * exact
     return (
         f"{sum(1 for _ in plan.pairs())} entries need {total} runs: {total - len(unfinished)} finished, "
-        f"{len(unfinished)} to compute, about {duration(seconds)} on {workers} worker{'s' if workers > 1 else ''}"
+        f"{len(unfinished)} to compute, about {readable(seconds)} on {workers} worker{'s' if workers > 1 else ''}"
     )
-
-
-def duration(seconds: float) -> str:
-    """A time as a person says it."""
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    if seconds < 5400:
-        return f"{seconds / 60:.0f} min"
-    return f"{seconds / 3600:.1f} h"

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from headwise.measure.config import Schedule
-from headwise.study.config import RunConfig, model_stream
+from headwise.study.config import RunConfig
 
 Scale = Literal["quick", "paper"]
 
@@ -70,28 +70,3 @@ def at_scale(config: RunConfig, scale: Scale, *, seed: int) -> RunConfig:
             ),
         }
     )
-
-
-SECONDS_PER_TOKEN = {"minimal": 0.8e-6, "full": 22e-6, "minimal deep": 13e-6, "full deep": 84e-6}
-"""Time of one training step per input token of the batch, one thread of a 2020s processor, from measured runs."""
-
-START = 3.0
-EVALUATION = 0.4
-WINDOWS = 2.5
-"""Seconds to build a run; the cost of evaluating a token, and of training on all windows of a sequence, as shares of
-training on it."""
-
-
-def estimate(config: RunConfig) -> float:
-    """Seconds that a run takes on one thread, from the numbers above; a rough guide, not a promise."""
-    kind = "full" if config.model.embedding == "learned" else "minimal"
-    positions = config.task.w + config.task.T - 1
-    tokens: float = positions
-    if config.model.window is not None:
-        tokens = WINDOWS * positions
-    rate = SECONDS_PER_TOKEN[f"{kind} deep" if config.model.blocks > 1 else kind]
-    rate *= (model_stream(config) / 255) if kind == "full" else 1.0
-    evaluations = len(config.measure.at.steps(config.train.steps))
-    trained = config.train.steps * config.train.batch
-    seen = EVALUATION * evaluations * config.measure.test_samples
-    return START + rate * tokens * (trained + seen)

@@ -68,18 +68,29 @@ def excess_panel(groups: Mapping[str, Sequence[xr.Dataset]], *, title: str) -> P
 
 
 def matched_heads(run: xr.Dataset, variable: str) -> np.ndarray:
-    """A variable of the last block, (step, head, group), heads in the order of the groups they end on.
+    """A variable of the last block, (step, head, group), heads in the order of `head_order`.
 
     Heads are interchangeable, so seeds are compared by the group a head ends on; of two heads that end on one group
     the one with the larger share comes first.
     """
-    final = run["attention_by_group"].isel(step=-1, block=-1).values
-    order = sorted(range(len(final)), key=lambda head: (int(final[head].argmax()), -float(final[head].max())))
+    order = head_order(run)
     return np.asarray(run[variable].isel(block=-1).transpose("step", "head", "group").values[:, order])
 
 
+def head_order(run: xr.Dataset) -> list[int]:
+    """Heads of the last block in the order of the groups they end on, counted from 0."""
+    final = run["attention_by_group"].isel(step=-1, block=-1).values
+    return sorted(range(len(final)), key=lambda head: (int(final[head].argmax()), -float(final[head].max())))
+
+
 def head_panels(
-    runs: Sequence[xr.Dataset], variable: str, *, ylabel: str, xlabel: str = "step", xscale: str = "linear"
+    runs: Sequence[xr.Dataset],
+    variable: str,
+    *,
+    title: str,
+    ylabel: str,
+    xlabel: str = "step",
+    xscale: str = "linear",
 ) -> tuple[Panel, ...]:
     """One panel per group: every head's curve on it, heads matched across seeds by the group they end on."""
     matched = [matched_heads(run, variable) for run in runs]
@@ -97,19 +108,20 @@ def head_panels(
             for head in range(heads)
         )
         shown = ylabel if group == 0 else ""
-        panels.append(Panel(f"group {group + 1}", xlabel, shown, curves, xscale=xscale, legend=group == groups // 2))
+        panels.append(Panel(f"{title} {group + 1}", xlabel, shown, curves, xscale=xscale, legend=group == groups // 2))
     return tuple(panels)
 
 
-def map_row(run: xr.Dataset, *, count: int = 4, block: int = -1, at: Sequence[float] | None = None) -> tuple[Map, ...]:
+def map_row(run: xr.Dataset, *, count: int = 4, at: Sequence[float] | None = None) -> tuple[Map, ...]:
     """Attention at a few moments of one run: at given steps, or where the run stands out."""
     steps = run["snapshot"].values
     chosen = moments(run, count) if at is None else [int(np.abs(steps - step).argmin()) for step in at]
     edges = tuple(max(group) for group in attribute(run, "groups") or [])
+    order = head_order(run)
     return tuple(
         Map(
             f"step {steps[index]:g}",
-            run["attention_map"].isel(snapshot=index, block=block).values,
+            run["attention_map"].isel(snapshot=index, block=-1).values[order],
             run["key"].values,
             run["query"].values,
             edges,

@@ -20,7 +20,10 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import SubFigure
 
-PANEL = (3.4, 2.3)
+WIDTH = 7.0
+"""Inches of a full-width figure in print."""
+
+PANEL = (4.0, 2.3)
 MAP = (1.75, 1.9)
 
 
@@ -113,9 +116,10 @@ def draw_sheet(sheet: Sheet, path: Path) -> None:
 
 def _row_size(row: Sequence[Panel | Map | Grid]) -> tuple[float, float]:
     if isinstance(row[0], Grid):
-        return 7.0, 0.45 + 0.24 * (len(row[0].rows) + 1)
-    width, height = MAP if isinstance(row[0], Map) else PANEL
-    return max(7.0, width * len(row)) if isinstance(row[0], Map) else width * max(len(row), 1), height
+        return WIDTH, 0.45 + 0.24 * (len(row[0].rows) + 1)
+    if isinstance(row[0], Map):
+        return max(WIDTH, MAP[0] * len(row)), MAP[1]
+    return (WIDTH if len(row) > 1 else PANEL[0]), PANEL[1]
 
 
 def _draw_row(part: SubFigure, row: Sequence[Panel | Map | Grid]) -> None:

@@ -1,0 +1,246 @@
+"""Numbers read off the published figures, beside the same numbers of our runs.
+
+Published values were read by eye, to about 0.03 nats and 10 steps. A level counts as matched within 0.15 nats, a
+boundary within a quarter. Losses are compared as excess losses, because the teacher is another random draw.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from headwise.paper.entry import Evidence, Figure
+from headwise.paper.flows import flow_config, solved
+from headwise.paper.readings import best_index, first_below, passage, prefixes, report_of
+from headwise.view.panels import Grid, Sheet
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+NATS = 0.15
+SHARE = 0.25
+DONE = 0.15
+"""Excess loss below which the ablation over m counts as done."""
+
+Reading = Callable[["xr.Dataset"], float | None]
+
+
+@dataclass(frozen=True)
+class Level:
+    """One published number and how the same number is read from a run."""
+
+    experiment: str
+    quantity: str
+    published: float
+    unit: Literal["nats", "steps"]
+    read: Reading
+
+    def within(self, measured: float) -> bool:
+        """Whether a measured value matches."""
+        if self.unit == "nats":
+            return abs(measured - self.published) <= NATS
+        return abs(measured - self.published) <= SHARE * self.published
+
+
+def boundary(index: int) -> Reading:
+    """The end of stage `index` (from 1) in function space."""
+
+    def read(run: xr.Dataset) -> float | None:
+        found = report_of(run).function.boundaries
+        return found[index - 1] if len(found) >= index else None
+
+    return read
+
+
+def nearest(index: int, which: Literal["lowest", "final"]) -> Reading:
+    """The smallest or last distance to the predictor of the first `index` groups."""
+
+    def read(run: xr.Dataset) -> float | None:
+        seen = passage(run, prefixes(run))
+        return None if seen is None else getattr(seen, which)[index - 1]
+
+    return read
+
+
+def excess_when_nearest(index: int) -> Reading:
+    """The excess loss when the run is nearest to the predictor of the first `index` groups: the level of a stage."""
+
+    def read(run: xr.Dataset) -> float | None:
+        seen = passage(run, prefixes(run))
+        return None if seen is None else float(run["excess_loss"].sel(step=seen.nearest[index - 1]))
+
+    return read
+
+
+def excess_at(index: int) -> Reading:
+    """The excess loss of one evaluation, 0 the first and -1 the last."""
+    return lambda run: float(run["excess_loss"].values[index])
+
+
+def leaves_plateau(run: xr.Dataset) -> float | None:
+    """When the excess loss falls below 0.65, half-way between the published first and second plateaus."""
+    return first_below(run, 0.65)
+
+
+def best_loss(run: xr.Dataset) -> float:
+    """The lowest excess loss."""
+    return float(run["excess_loss"].values[best_index(run)])
+
+
+def best_step(run: xr.Dataset) -> float:
+    """The step of the lowest excess loss."""
+    return float(run["step"].values[best_index(run)])
+
+
+def _stages(experiment: str, first: float, second: float) -> tuple[Level, Level]:
+    return (
+        Level(experiment, "end of stage 1", first, "steps", boundary(1)),
+        Level(experiment, "end of stage 2", second, "steps", boundary(2)),
+    )
+
+
+def _distances(experiment: str, values: Sequence[tuple[str, float]]) -> tuple[Level, ...]:
+    levels = []
+    for name, published in values:
+        which, index = name.split()
+        spoken = "smallest" if which == "lowest" else "final"
+        kl = "f_{A_1}" if index == "1" else f"f_{{A_1:{index}}}"
+        levels.append(
+            Level(
+                experiment,
+                f"{spoken} KL to {kl}",
+                published,
+                "nats",
+                nearest(int(index), "lowest" if which == "lowest" else "final"),
+            )
+        )
+    return tuple(levels)
+
+
+LEVELS: dict[str, tuple[Level, ...]] = {
+    "minimal": (
+        *_stages("minimal", 330, 575),
+        Level("minimal", "excess loss at the start", 3.2, "nats", excess_at(0)),
+        Level("minimal", "excess loss in stage 1", 0.87, "nats", excess_when_nearest(1)),
+        Level("minimal", "excess loss in stage 2", 0.35, "nats", excess_when_nearest(2)),
+        Level("minimal", "final excess loss", 0.09, "nats", excess_at(-1)),
+        *_distances(
+            "minimal",
+            (("lowest 1", 1.08), ("final 1", 2.78), ("lowest 2", 0.315), ("final 2", 0.70), ("final 3", 0.085)),
+        ),
+    ),
+    "init": (
+        Level("init-xavier", "leaves the first plateau", 110, "steps", leaves_plateau),
+        Level("init-1e-3", "leaves the first plateau", 200, "steps", leaves_plateau),
+        Level("init-1e-6", "leaves the first plateau", 310, "steps", leaves_plateau),
+        Level("minimal", "leaves the first plateau", 320, "steps", leaves_plateau),
+        Level("init-0", "final excess loss", 0.86, "nats", excess_at(-1)),
+    ),
+    "ratio": (
+        Level("ratio-1", "excess loss at the start", 2.47, "nats", excess_at(0)),
+        Level("ratio-1.3", "excess loss at the start", 2.85, "nats", excess_at(0)),
+        Level("ratio-1.5", "excess loss at the start", 3.05, "nats", excess_at(0)),
+        Level("ratio-1", "done", 200, "steps", lambda run: first_below(run, DONE)),
+        Level("ratio-1.3", "done", 300, "steps", lambda run: first_below(run, DONE)),
+        Level("ratio-1.5", "done", 400, "steps", lambda run: first_below(run, DONE)),
+        Level("ratio-1.5", "final excess loss", 0.085, "nats", excess_at(-1)),
+    ),
+    "data": (
+        Level("samples-600", "best step", 70, "steps", best_step),
+        Level("samples-600", "best excess loss", 1.33, "nats", best_loss),
+        Level("samples-2000", "best step", 258, "steps", best_step),
+        Level("samples-2000", "best excess loss", 0.81, "nats", best_loss),
+        Level("samples-9000", "best step", 760, "steps", best_step),
+        Level("samples-9000", "best excess loss", 0.09, "nats", best_loss),
+    ),
+    "online": (
+        *_stages("online", 330, 580),
+        Level("online", "best excess loss", 0.02, "nats", best_loss),
+        *_distances("online", (("final 1", 2.62), ("final 2", 0.61), ("final 3", 0.016))),
+    ),
+    "full": (
+        *_stages("full", 65, 450),
+        *_distances(
+            "full", (("lowest 1", 1.46), ("final 1", 3.07), ("lowest 2", 0.42), ("final 2", 0.79), ("final 3", 0.19))
+        ),
+    ),
+    "reverse": _stages("reverse", 90, 410),
+    "sgd": _stages("sgd", 600, 4000),
+}
+"""Published numbers by the table they are shown in."""
+
+
+def compose(name: str) -> Callable[[Evidence], Sheet]:
+    """The table of one group of runs."""
+
+    def sheet(evidence: Evidence) -> Sheet:
+        rows = []
+        for level in LEVELS[name]:
+            found = [value for run in evidence.runs[level.experiment] if (value := level.read(run)) is not None]
+            rows.append(_row(level, found, len(evidence.seeds)))
+        return Sheet(((Grid(COLUMNS, tuple(rows)),),))
+
+    return sheet
+
+
+COLUMNS = ("run", "quantity", "published", "measured", "range", "off by", "matches")
+
+
+def _row(level: Level, found: Sequence[float], seeds: int) -> tuple[str, ...]:
+    if not found:
+        return (level.experiment, level.quantity, f"{level.published:g} {level.unit}", "not reached", "", "", "no")
+    middle = float(np.median(found))
+    reached = f" ({len(found)} of {seeds} seeds)" if len(found) < seeds else ""
+    return (
+        level.experiment,
+        level.quantity,
+        f"{level.published:g} {level.unit}",
+        f"{middle:.3g}{reached}",
+        f"{min(found):.3g} .. {max(found):.3g}",
+        f"{middle - level.published:+.2f}",
+        "yes" if level.within(middle) else "no",
+    )
+
+
+def flow_levels(evidence: Evidence) -> Sheet:
+    """Stage times of the flow as drawn, and its loss levels, which are exact."""
+    from headwise.flow.stages import stage_times
+
+    flows = [solved(flow_config(evidence.preset), seed) for seed in evidence.seeds]
+    times = [stage_times(flow.target, flow.view, flow.solution) for flow in flows]
+    rows = []
+    for k, published in enumerate((5.0, 50.0, 230.0)):
+        level = Level("flow", f"time of stage {k + 1}", published, "steps", lambda run: None)
+        rows.append(_row(level, [time for row in times if (time := row[k]) is not None], len(flows)))
+    for k, exact in enumerate((6.12105, 1.945, 0.5, 0.0)):
+        level = Level("flow", f"loss after {k} stages", exact, "nats", lambda run: None)
+        rows.append(_row(level, [float(flow.target.plateaus[k]) for flow in flows], len(flows)))
+    return Sheet(((Grid(COLUMNS, tuple(rows)),),))
+
+
+TABLES = (
+    *(
+        Figure(
+            f"table-levels-{name}",
+            "numbers read off the published figures",
+            f"published levels and boundaries beside ours: {name}",
+            tuple(dict.fromkeys(level.experiment for level in levels)),
+            ("published",),
+            compose=compose(name),
+            form="table",
+        )
+        for name, levels in LEVELS.items()
+    ),
+    Figure(
+        "table-levels-flow",
+        "numbers read off the published figures",
+        "published stage times and levels beside ours: flow",
+        (),
+        ("published",),
+        compose=flow_levels,
+        form="table",
+    ),
+)
