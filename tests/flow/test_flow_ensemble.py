@@ -71,6 +71,7 @@ def test_memory_is_bounded_by_the_batch() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1800)
 def test_an_ensemble_is_twenty_times_faster_than_the_loop() -> None:
     """1,000 flows (T = 40, h = 3, to t = 3000, rtol 1e-9) on two processes."""
     report = measure_speed(FlowConfig(), flows=1000, sample=6, workers=2)

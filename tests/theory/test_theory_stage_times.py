@@ -48,6 +48,7 @@ def test_the_stored_table_is_the_full_one_and_keeps_the_promise() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1800)
 def test_the_full_table() -> None:
     rows = compare_stage_times(combinations(), workers=2, first_seed=5000)
     assert len(second_stage_rows(rows)) >= 50

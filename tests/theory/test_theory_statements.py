@@ -58,6 +58,7 @@ def test_statement(name: str) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1800)
 def test_all_statements_with_full_trials_on_other_seeds() -> None:
     for seed in (1, 2):
         results = run_checks(trials=20, seed=seed, workers=2)
