@@ -62,8 +62,8 @@ class Watch:
             )
         self.steps_counted = step
         self._look(None)
-        for note in self.probe.notes:
-            warnings.warn(f"headwise: {note}", stacklevel=3)
+        for text in self.probe.left_out:
+            warnings.warn(f"headwise: {text}", stacklevel=3)
 
     def end(self) -> None:
         """Take a last look if the last step was not on the schedule; `with` does it."""
@@ -113,7 +113,7 @@ class Watch:
         assert self.steps_counted is not None
         self._records.append(self.probe.look(self.model))
         self._steps.append(self.steps_counted)
-        self._losses.append(float("nan") if loss is None else float(loss))
+        self._losses.append(float("nan") if loss is None else float(getattr(loss, "detach", lambda: loss)()))
 
 
 def watch(

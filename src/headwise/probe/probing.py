@@ -61,6 +61,7 @@ class Probe:
         self.queries, self.lags, self.induction, self.adapter = queries, lags, induction, adapter
         self.layout: Layout | None = None
         self.notes: list[str] = []
+        self.left_out: list[str] = []
 
     def look(self, model: Any) -> dict[str, np.ndarray]:
         """Variables of one record, without their `step` dimension. The model is left as it was."""
@@ -76,6 +77,8 @@ class Probe:
             induction = self._induction(adapter, model, batch, sums)
         for text in sums.notes:
             self._note(text)
+            if text not in self.left_out:
+                self.left_out.append(text)
         if not sums.blocks:
             raise ConfigError(f"no attention was seen: {adapter.advice(model)}")
         return self._record(sums.blocks, induction, adapter=adapter.name, model=type(model).__name__)

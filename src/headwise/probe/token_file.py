@@ -12,6 +12,8 @@ import numpy as np
 from headwise.core.errors import ConfigError
 from headwise.probe.optional import require
 
+TOKENIZERS = ("tokenizer.json", "tokenizer.model", "vocab.json", "vocab.txt", "spiece.model")
+
 
 def read_tokens(path: Path, *, sequences: int, length: int, tokenizer: Path) -> np.ndarray:
     """Token ids, (sequences, positions). A single row of ids, and text, is cut into sequences of `length`."""
@@ -47,9 +49,14 @@ def _from_json(path: Path) -> Any:
 
 def _from_text(path: Path, tokenizer: Path) -> Any:
     transformers = require("transformers", extra="probe")
+    # Without these the library makes up an empty tokenizer for some families.
+    if not any((tokenizer / name).exists() for name in TOKENIZERS):
+        raise ConfigError(f"{tokenizer} has no tokenizer for {path}; give ids as .npy or .json")
     try:
         words = transformers.AutoTokenizer.from_pretrained(tokenizer, local_files_only=True, trust_remote_code=False)
     except Exception as error:  # the library raises many kinds for a missing or damaged tokenizer
         reason = (str(error).strip() or type(error).__name__).splitlines()[0]
-        raise ConfigError(f"{tokenizer} has no tokenizer for {path}; give ids as .npy or .json ({reason})") from None
+        raise ConfigError(
+            f"{tokenizer} has no usable tokenizer for {path}; give ids as .npy or .json ({reason})"
+        ) from None
     return words(path.read_text(), add_special_tokens=False)["input_ids"]

@@ -1,0 +1,222 @@
+"""Hugging Face models from their configs: what the probe sees is the model's own explicit attention, and only looks."""
+
+from __future__ import annotations
+
+import copy
+import warnings
+
+import numpy as np
+import pytest
+import torch
+from probe_references import Remembered, naive_by_lag
+
+from headwise.core.errors import ConfigError, RunFailed
+from headwise.probe import watch
+
+transformers = pytest.importorskip("transformers")
+
+COMMON = {
+    "hidden_size": 32,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "intermediate_size": 40,
+    "vocab_size": 50,
+    "max_position_embeddings": 32,
+}
+GPT2 = {
+    "n_embd": 32,
+    "n_layer": 2,
+    "n_head": 4,
+    "vocab_size": 50,
+    "n_positions": 32,
+    "bos_token_id": 0,
+    "eos_token_id": 0,
+}
+DECODERS = {
+    "GPT2": lambda: transformers.GPT2Config(**GPT2),
+    "Llama with grouped queries": lambda: transformers.LlamaConfig(**COMMON, num_key_value_heads=2),
+    "GPTNeoX": lambda: transformers.GPTNeoXConfig(**COMMON),
+    "Qwen3": lambda: transformers.Qwen3Config(**COMMON, num_key_value_heads=2, head_dim=16),
+    "Mistral with a sliding window": lambda: transformers.MistralConfig(
+        **COMMON, num_key_value_heads=2, sliding_window=5
+    ),
+    "Gemma2 with soft caps": lambda: transformers.Gemma2Config(
+        **COMMON, num_key_value_heads=2, head_dim=16, sliding_window=5
+    ),
+    "Bloom with ALiBi": lambda: transformers.BloomConfig(hidden_size=32, n_layer=2, n_head=4, vocab_size=50),
+}
+ENCODERS = {
+    "BERT": lambda: transformers.BertConfig(**COMMON),
+    "ALBERT with shared layers": lambda: transformers.AlbertConfig(**COMMON, embedding_size=16),
+    "DeBERTa, weights on request only": lambda: transformers.DebertaV2Config(
+        **COMMON, relative_attention=True, pos_att_type=["c2p", "p2c"]
+    ),
+}
+
+
+def model_of(config: object) -> torch.nn.Module:
+    torch.manual_seed(3)
+    model = transformers.AutoModel.from_config(config)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            # Fresh weights attend almost evenly, where mistakes would not show.
+            parameter.add_(0.3 * torch.randn_like(parameter))
+    return model
+
+
+def explicit_maps(model: torch.nn.Module, tokens: torch.Tensor, **arguments: torch.Tensor) -> torch.Tensor:
+    """The model's own attention, (blocks, B, H, S, S), from a copy built for the eager implementation."""
+    config = copy.deepcopy(model.config)
+    eager = transformers.AutoModel.from_config(config, attn_implementation="eager").eval()
+    eager.load_state_dict(model.state_dict())
+    with torch.no_grad():
+        return torch.stack(eager(tokens, output_attentions=True, **arguments).attentions)
+
+
+def tokens_of(rows: int = 3, length: int = 12) -> torch.Tensor:
+    return torch.randint(3, 50, (rows, length), generator=torch.Generator().manual_seed(1))
+
+
+@pytest.mark.parametrize("name", [*DECODERS, *ENCODERS])
+def test_attention_is_the_models_own_and_nothing_is_left_behind(name: str) -> None:
+    model = model_of({**DECODERS, **ENCODERS}[name]()).train()
+    tokens = tokens_of()
+    model(tokens).last_hidden_state.square().mean().backward()
+    next(model.children()).eval()
+    expected = explicit_maps(model, tokens)
+    model.eval()
+    with torch.no_grad():
+        before = model(tokens).last_hidden_state
+    model.train()
+    next(model.children()).eval()
+    kept = Remembered(model)
+    with watch(model, tokens=tokens) as w:
+        pass
+    kept.require_same()
+    found = w.trajectory
+    reference = naive_by_lag(expected, found["lag"].values)
+    assert np.abs(found["attention_by_lag"].values[0] - reference).max() < 1e-5
+    assert len(w.seen.layers) == 2
+    assert w.seen.heads == 4
+    assert found["lag"].values[0] == (1 if name in DECODERS else -10)
+    assert np.allclose(found["attention_by_lag"].sum("lag"), 1, atol=1e-5)
+    entropy = torch.special.entr(expected.double()).sum(-1).mean((1, 3)).numpy()
+    assert np.allclose(found["attention_entropy"].values[0], entropy, atol=1e-5)
+    model.eval()
+    with torch.no_grad():
+        assert torch.equal(model(tokens).last_hidden_state, before)
+
+
+@pytest.mark.parametrize("side", ["left", "right"])
+@pytest.mark.parametrize("name", ["GPT2", "BERT"])
+def test_padding_is_left_out(name: str, side: str) -> None:
+    """Padded sequences give what the sequences give by themselves, where positions are equal."""
+    model = model_of({**DECODERS, **ENCODERS}[name]())
+    short, long = tokens_of(1, 7), tokens_of(1, 12)
+    pad = torch.zeros(1, 5, dtype=torch.long)
+    row = torch.cat([pad, short] if side == "left" else [short, pad], 1)
+    mask = torch.cat([pad, torch.ones_like(short)] if side == "left" else [torch.ones_like(short), pad], 1)
+    both = {
+        "input_ids": torch.cat([row, long]),
+        "attention_mask": torch.cat([mask, torch.ones_like(long)]),
+    }
+    with watch(model, tokens=both) as w:
+        pass
+    maps = explicit_maps(model, both["input_ids"], attention_mask=both["attention_mask"]).double().numpy()
+    found = w.trajectory
+    total = np.zeros((2, 4, found.sizes["lag"]))
+    on_first = np.zeros((2, 4))
+    for b in range(2):
+        real = np.flatnonzero(both["attention_mask"][b])
+        for query in real:
+            for key in range(12):
+                lag = query + 1 - key
+                if lag in found["lag"].values:
+                    total[..., list(found["lag"].values).index(lag)] += maps[:, b, :, query, key]
+            if query != real[0]:
+                on_first += maps[:, b, :, query, real[0]]
+    assert np.allclose(found["attention_by_lag"].values[0], total / 19, atol=1e-5)
+    assert np.allclose(found["attention_on"].sel(place="first").values[0], on_first / 17, atol=1e-5)
+
+
+def test_what_heads_write_matches_each_heads_own_contribution() -> None:
+    """Silencing all heads but one shows what it writes; GPT-2 keeps its matrices transposed, Llama does not."""
+    for name in ("GPT2", "Llama with grouped queries"):
+        model = model_of(DECODERS[name]()).eval()
+        tokens = tokens_of()
+        attention = model.h[0].attn if name == "GPT2" else model.layers[0].self_attn
+        output = attention.c_proj if name == "GPT2" else attention.o_proj
+        bias = output.bias if name == "GPT2" else None
+        mixed: list[torch.Tensor] = []
+        handle = output.register_forward_pre_hook(lambda module, args: mixed.append(args[0]))  # noqa: B023
+        with torch.no_grad():
+            model(tokens)
+            handle.remove()
+            written = []
+            for head in range(4):
+                alone = torch.zeros_like(mixed[0])
+                size = alone.shape[-1] // 4
+                alone[..., head * size : (head + 1) * size] = mixed[0][..., head * size : (head + 1) * size]
+                written.append((output(alone) - (0 if bias is None else bias)).flatten().double())
+        stacked = torch.stack(written)
+        cosine = (stacked @ stacked.T) / torch.outer(stacked.norm(dim=1), stacked.norm(dim=1))
+        with watch(model, tokens=tokens) as w:
+            pass
+        assert np.allclose(w.trajectory["write_alignment"].values[0, 0], cosine.numpy(), atol=1e-4)
+
+
+def test_bfloat16_gives_nearly_the_same() -> None:
+    model = model_of(DECODERS["GPT2"]())
+    with watch(model, tokens=tokens_of()) as exact:
+        pass
+    with watch(copy.deepcopy(model).bfloat16(), tokens=tokens_of()) as rough:
+        pass
+    difference = exact.trajectory["attention_by_lag"] - rough.trajectory["attention_by_lag"]
+    assert 0 < float(np.abs(difference).max()) < 0.05
+
+
+def test_a_language_model_and_its_base_are_one() -> None:
+    config = DECODERS["GPT2"]()
+    whole = transformers.GPT2LMHeadModel(config)
+    with watch(whole, tokens=tokens_of()) as w, watch(whole.transformer, tokens=tokens_of()) as base:
+        pass
+    assert np.array_equal(w.trajectory["attention_by_lag"], base.trajectory["attention_by_lag"])
+
+
+@pytest.mark.parametrize(
+    ("build", "tokens", "words"),
+    [
+        (
+            lambda: transformers.T5Model(
+                transformers.T5Config(d_model=16, num_layers=1, num_heads=2, d_ff=16, vocab_size=50)
+            ),
+            tokens_of(),
+            "get_encoder",
+        ),
+        (lambda: model_of(DECODERS["GPT2"]()), torch.full((1, 4), 50), "knows 0..49"),
+        (lambda: model_of(DECODERS["GPT2"]()), tokens_of(1, 40), "has 32 positions"),
+        (lambda: model_of(DECODERS["GPT2"]()).to("meta"), tokens_of(), "meta device"),
+        (lambda: model_of(ENCODERS["BERT"]()), torch.tensor([[5, 6, 0, 0]]), "attention_mask"),
+        (lambda: model_of(DECODERS["GPT2"]()), torch.zeros(2, 0, dtype=torch.long), "empty"),
+    ],
+)
+def test_what_cannot_be_probed_is_refused_with_the_reason(build: object, tokens: torch.Tensor, words: str) -> None:
+    with pytest.raises(ConfigError, match=words), watch(build(), tokens=tokens):
+        pass
+
+
+def test_attention_with_a_sink_is_an_error() -> None:
+    """gpt-oss lets attention flow to no position at all; its rows do not add up to one."""
+    model = transformers.AutoModel.from_config(
+        transformers.GptOssConfig(**COMMON, num_key_value_heads=2, head_dim=16, num_local_experts=2)
+    )
+    with pytest.raises(RunFailed, match="adds up to one only within"), watch(model, tokens=tokens_of()):
+        pass
+
+
+def test_models_without_attention_raise() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = transformers.MambaModel(transformers.MambaConfig(hidden_size=16, num_hidden_layers=1, vocab_size=50))
+        with pytest.raises(ConfigError, match="no attention was seen"), watch(model, tokens=tokens_of()):
+            pass
