@@ -112,3 +112,17 @@ def test_a_latecomer_to_the_common_pattern_does_not_move_the_next_boundary() -> 
     found = reading(shares)
     assert [stage.label for stage in found.stages] == ["1", "1+2"]
     assert found.boundaries == pytest.approx((49.5,), abs=0.5)
+
+
+def test_an_early_stage_of_a_long_run_is_kept() -> None:
+    steps = np.concatenate([[0.0], np.geomspace(1, 3000, 400)])
+    shares = np.zeros((401, 2, 3))
+    shares[steps > 20, :, 0] = 0.8
+    gone = steps > 80
+    shares[gone, 1, 0], shares[gone, 1, 1] = 0.1, 0.8
+    found = read_heads(steps, shares, PATTERNS, DEFAULT)
+    events = find_events(found, 2, DEFAULT)
+    assert [stage.label for stage in found.stages] == ["1", "1+2"]
+    assert [(o.head, o.source, o.target) for o in events.offshoots] == [(2, 1, 2)]
+    assert events.offshoots[0].step == pytest.approx(80, rel=0.03)
+    assert events.competitive is not None

@@ -101,6 +101,7 @@ def test_halfway_uses_the_first_passage() -> None:
     path = np.concatenate([np.linspace(0, 1, 11), np.linspace(1, 0.3, 8), np.linspace(0.3, 1, 8)])
     assert halfway(path) == pytest.approx(5.0)
     assert halfway(np.zeros(5)) is None
+    assert halfway(np.ones(5)) is None
 
 
 def test_an_initial_plateau_is_named() -> None:

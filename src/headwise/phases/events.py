@@ -15,8 +15,9 @@ from itertools import pairwise
 import numpy as np
 
 from headwise.phases.config import Thresholds
-from headwise.phases.heads import Copying, HeadsReading
+from headwise.phases.heads import Copying, HeadsReading, dwell_from
 from headwise.phases.patterns import Label
+from headwise.phases.series import Series
 
 
 @dataclass(frozen=True)
@@ -66,8 +67,8 @@ def find_events(reading: HeadsReading, heads: int, thresholds: Thresholds, block
     paths = {head: [c for c in reading.copying if c.head == head] for head in range(1, heads + 1)}
     changes = [offshoot for path in paths.values() for offshoot in _offshoots(path, block)]
     offshoots = sorted(changes, key=lambda o: (o.step, o.head)) if heads > 1 else []
-    dwell = thresholds.dwell * (last - float(reading.steps[0]))
-    competitive = _competitive(paths, dwell) if heads > 1 else None
+    series = Series(reading.steps, reading.shares)
+    competitive = _competitive(series, paths, thresholds) if heads > 1 else None
     cooperative = Span(offshoots[0].step, last) if offshoots else None
     return Events(block, competitive, cooperative, tuple(offshoots), _specialisation(paths, last))
 
@@ -82,7 +83,7 @@ def _offshoots(path: Sequence[Copying], block: int) -> list[Offshoot]:
     return found
 
 
-def _competitive(paths: dict[int, list[Copying]], dwell: float) -> Span | None:
+def _competitive(series: Series, paths: dict[int, list[Copying]], thresholds: Thresholds) -> Span | None:
     """The longest stretch, of at least one dwell, in which every head copies one and the same pattern."""
     times = sorted({t for path in paths.values() for c in path for t in (c.start, c.end)})
     spans: list[Span] = []
@@ -94,7 +95,7 @@ def _competitive(paths: dict[int, list[Copying]], dwell: float) -> Span | None:
             spans[-1] = Span(spans[-1].start, end)
         else:
             spans.append(Span(start, end))
-    long = [span for span in spans if span.end - span.start >= dwell]
+    long = [span for span in spans if span.end - span.start >= dwell_from(series, span.start, thresholds)]
     return max(long, key=lambda span: span.end - span.start) if long else None
 
 

@@ -70,9 +70,7 @@ def read_heads(
     copying = [
         stretch
         for head in range(1, shares.shape[1] + 1)
-        for stretch in _copying(
-            [hold for hold in holds if hold.head == head], patterns, thresholds.dwell * series.length
-        )
+        for stretch in _copying(series, [hold for hold in holds if hold.head == head], patterns, thresholds)
     ]
     notes = ("heads: no head holds any pattern",) if not holds else ()
     stages = _stages(series, smooth, holds, copying, patterns, thresholds)
@@ -89,7 +87,6 @@ def _window(series: Series, thresholds: Thresholds) -> int:
 
 def _holds(series: Series, share: np.ndarray, head: int, pattern: int, thresholds: Thresholds) -> list[Hold]:
     """Stretches in which the share stays up: begun above `hold`, ended below `release`, sustained, and high enough."""
-    dwell = thresholds.dwell * series.length
     runs: list[list[int]] = []
     for i, value in enumerate(share):
         held = bool(runs) and runs[-1][1] == i - 1
@@ -100,7 +97,8 @@ def _holds(series: Series, share: np.ndarray, head: int, pattern: int, threshold
                 runs.append([i, i])
     merged: list[list[int]] = []
     for run in runs:
-        if merged and series.steps[run[0]] - series.steps[merged[-1][1]] < dwell / 2:
+        gap = float(series.steps[run[0]] - series.steps[merged[-1][1]]) if merged else np.inf
+        if gap < dwell_from(series, float(series.steps[run[0]]), thresholds) / 2:
             merged[-1][1] = run[1]
         else:
             merged.append(run)
@@ -109,11 +107,22 @@ def _holds(series: Series, share: np.ndarray, head: int, pattern: int, threshold
     for first, last in merged:
         height = share[first : last + 1]
         high = height >= thresholds.copied
-        if high.any() and float(spacing[first : last + 1][high].sum()) >= dwell:
-            start = _passage(series.steps, share, first - 1, thresholds.hold) if first else series.start
+        start = _passage(series.steps, share, first - 1, thresholds.hold) if first else series.start
+        sustained = float(spacing[first : last + 1][high].sum()) >= dwell_from(series, start, thresholds)
+        if high.sum() >= min(SPIKE_WINDOW, len(share)) and sustained:
             end = _passage(series.steps, share, last, thresholds.release) if last < len(share) - 1 else series.steps[-1]
             found.append(Hold(head, pattern, start, float(end), float(np.median(height[high]))))
     return found
+
+
+def dwell_from(series: Series, start: float, thresholds: Thresholds) -> float:
+    """How long something that began at `start` must last: a share of the run, or as long as the run was old by then.
+
+    The second keeps what happens early in a long run, as in the flow, whose stages are each several times longer than
+    the one before.
+    """
+    age = start - series.start
+    return min(thresholds.dwell * series.length, age) if age > 0 else thresholds.dwell * series.length
 
 
 def _passage(steps: np.ndarray, share: np.ndarray, i: int, level: float) -> float:
@@ -122,7 +131,7 @@ def _passage(steps: np.ndarray, share: np.ndarray, i: int, level: float) -> floa
     return float(steps[i] + part * (steps[i + 1] - steps[i]))
 
 
-def _copying(holds: list[Hold], patterns: Sequence[Pattern], dwell: float) -> list[Copying]:
+def _copying(series: Series, holds: list[Hold], patterns: Sequence[Pattern], thresholds: Thresholds) -> list[Copying]:
     """What one head copies over time: the pattern held that was taken up last.
 
     Patterns taken up within one dwell of each other count as taken up together, and the larger share decides.
@@ -134,7 +143,8 @@ def _copying(holds: list[Hold], patterns: Sequence[Pattern], dwell: float) -> li
         if not active:
             continue
         latest = max(hold.start for hold in active)
-        chosen = max((hold for hold in active if latest - hold.start < dwell), key=lambda hold: hold.share)
+        together = [h for h in active if latest - h.start <= dwell_from(series, h.start, thresholds)]
+        chosen = max(together, key=lambda hold: hold.share)
         label = patterns[chosen.pattern].label
         if stretches and stretches[-1].label == label and stretches[-1].end == start:
             stretches[-1] = Copying(chosen.head, label, stretches[-1].start, end)
@@ -167,7 +177,7 @@ def _stages(
     waiting: float | None = None
     for start, end, held in pieces:
         begin = start if waiting is None else waiting
-        if end - start < thresholds.dwell * series.length and end < last:
+        if end - start < dwell_from(series, start, thresholds) and end < last:
             waiting = begin
             continue
         waiting = None

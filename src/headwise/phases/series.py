@@ -77,18 +77,16 @@ def noise_level(values: np.ndarray) -> np.ndarray:
 
 
 def halfway(path: np.ndarray) -> float | None:
-    """Where a path from about 0 to about 1 passes one half, as an interpolated index; None if it never does.
+    """Where a path from about 0 to about 1 is halfway, as a fractional index; None if it never gets there.
 
-    Only the first passage from a quarter to three quarters counts, and a noisy one crosses several times: the middle of
-    the first and the last crossing is unbiased where the first alone is early.
+    The mean time of its first passage through the levels between a quarter and three quarters: the middle of a ramp
+    like the passage of one half, but with the noise of many levels averaged.
     """
     arrived = np.flatnonzero(path >= 0.75)
-    last = int(arrived[0]) if len(arrived) else len(path) - 1
-    left = np.flatnonzero(path[: last + 1] <= 0.25)
-    first = int(left[-1]) if len(left) else 0
-    piece = path[first : last + 1]
-    ups = np.flatnonzero((piece[:-1] < 0.5) & (piece[1:] >= 0.5))
-    if not len(ups):
+    if not len(arrived) or arrived[0] == 0:
         return None
-    crossings = [first + i + (0.5 - piece[i]) / (piece[i + 1] - piece[i]) for i in (ups[0], ups[-1])]
-    return float(np.mean(crossings))
+    last = int(arrived[0])
+    left = np.flatnonzero(path[:last] <= 0.25)
+    first = int(left[-1]) if len(left) else 0
+    behind = (0.75 - np.clip(path[first : last + 1], 0.25, 0.75)) / 0.5
+    return float(first + (behind[1:] + behind[:-1]).sum() / 2)
