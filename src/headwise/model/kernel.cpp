@@ -97,15 +97,17 @@ struct Functions {
     void (*keep)(uint64_t, int, uint32_t, uint16_t*);
 };
 
-// Zeroed working memory on a cache line's boundary.
+enum Fill { ZEROS, NOTHING };
+
+// Working memory on a cache line's boundary.
 template <class T>
 struct Scratch {
     T* data;
-    explicit Scratch(long count) {
+    explicit Scratch(long count, Fill fill = ZEROS) {
         const std::size_t bytes = (static_cast<std::size_t>(count) * sizeof(T) + 127) / 64 * 64;
         data = static_cast<T*>(std::aligned_alloc(64, bytes));
         if (!data) throw std::bad_alloc();
-        std::memset(data, 0, bytes);
+        if (fill == ZEROS) std::memset(data, 0, bytes);
     }
     ~Scratch() { std::free(data); }
     Scratch(const Scratch&) = delete;

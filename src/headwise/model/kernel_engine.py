@@ -26,8 +26,9 @@ from headwise.model.engine import AttentionSummary, Visit, chunks, sequences_at_
 from headwise.model.folded import COLUMNS, Folded, fold, padded, pitch, rows
 
 GROUPS = 8
+TILE = 128
 TILE_BYTES = 3 << 16
-"""Bytes of one activation of the sequences that go through the block together: a few of them fit the second cache."""
+"""Sequences that go through the block together, and bytes of one of their activations: several fit the second cache."""
 
 Result = TypeVar("Result")
 
@@ -138,7 +139,7 @@ class Laid:
             project_rows=decoder.dictionary + positions + block.writes,
             residual=config.residual == "on",
             norm=config.norm == "post",
-            tile=max(1, TILE_BYTES // (4 * wide * queries)) if config.mlp or folded.read_t.numel() else 1,
+            tile=max(1, min(TILE, TILE_BYTES // (4 * wide * queries))) if config.mlp or folded.read_t.numel() else 1,
             chunk=sequences_at_a_time(chunk, queries),
             epsilon=block.norm_attention.eps if config.norm == "post" else 0.0,
             drops=tuple(kernel.Drop(threshold(rate), kept_scale(rate)) for rate in by_site),

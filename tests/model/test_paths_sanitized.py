@@ -1,0 +1,62 @@
+"""The kernel's own tests once more with address and undefined-behaviour sanitizers compiled in."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from headwise.model import kernel
+
+SOURCE = Path(kernel.__file__).with_name("kernel.cpp")
+RUN = """
+import pathlib, sys
+import pytest
+from headwise.model import kernel
+kernel.library_path = lambda: pathlib.Path(sys.argv[1])
+sys.exit(pytest.main(["-q", "-x", "-p", "no:cacheprovider", "--timeout=0", sys.argv[2]]))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+@pytest.mark.skipif(sys.platform != "linux" or shutil.which("g++") is None, reason="needs g++ on Linux")
+def test_sanitizers_find_nothing(tmp_path: Path) -> None:
+    library = tmp_path / "kernel.so"
+    flags = ["-std=c++17", "-O1", "-g", "-fno-math-errno", "-ffp-contract=fast", "-Wno-psabi", "-fPIC", "-shared"]
+    checks = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
+    subprocess.run(["g++", *flags, *checks, str(SOURCE), "-o", str(library)], check=True)
+    runtimes = [
+        subprocess.run(["g++", f"-print-file-name={name}"], check=True, capture_output=True, text=True).stdout.strip()
+        for name in ("libasan.so", "libubsan.so", "libstdc++.so")
+    ]
+    environment = os.environ | {
+        "LD_PRELOAD": ":".join(runtimes),
+        # The interpreter and torch keep memory until they exit; only the kernel is on trial.
+        "ASAN_OPTIONS": "detect_leaks=0",
+        "OMP_NUM_THREADS": "1",
+    }
+    tests = Path(__file__).with_name("test_paths_kernel.py")
+    command = [sys.executable, "-c", RUN, str(library), str(tests)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, cwd=tmp_path)
+    output = done.stdout + done.stderr
+    assert "Sanitizer" not in output, output[-4000:]
+    assert "runtime error" not in output, output[-4000:]
+    assert done.returncode == 0, output[-4000:]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux" or shutil.which("g++") is None, reason="needs g++ on Linux")
+def test_sanitizers_would_find_something(tmp_path: Path) -> None:
+    library, source = tmp_path / "broken.so", tmp_path / "broken.cpp"
+    source.write_text('extern "C" int read(int i) { int* x = new int[4]; int y = x[i]; delete[] x; return y; }')
+    subprocess.run(["g++", "-g", "-fsanitize=address", "-fPIC", "-shared", str(source), "-o", str(library)], check=True)
+    runtime = subprocess.run(["g++", "-print-file-name=libasan.so"], check=True, capture_output=True, text=True)
+    environment = os.environ | {"LD_PRELOAD": runtime.stdout.strip(), "ASAN_OPTIONS": "detect_leaks=0"}
+    command = [sys.executable, "-c", f"import ctypes; ctypes.CDLL({str(library)!r}).read(4)"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    assert "heap-buffer-overflow" in done.stderr
