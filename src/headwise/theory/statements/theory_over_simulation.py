@@ -16,7 +16,9 @@ from headwise.flow.simulate import solve_flow
 from headwise.theory.statement import Outcome, Statement, approximation
 
 FAR = 0.25
-"""A median deviation in attention beyond this is no longer tracing."""
+"""A median deviation in attention beyond this is no longer tracing. A convention, wide enough that the scatter of a
+median of eight seeds does not decide: over 32 seeds the two-group model has median 0.09 (three quarters below 0.19,
+worst 0.44), and 15 % of medians of eight exceed 0.15, 1 % exceed 0.25. The frozen ensemble is near 0.6."""
 
 
 def overlays(rng: np.random.Generator, trials: int, theory: Theory, epsilon: float = 0.005) -> list[Overlay]:
