@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 
 KL_TITLE = "KL from each predictor to the model"
 U_LABELS = {"init-xavier": "Xavier", "init-1e-3": "$u=10^{-3}$", "init-1e-6": "$u=10^{-6}$", "minimal": "$u=10^{-9}$"}
+SHOWN_FROM = 0.5
+"""Time from which a flow is drawn on a logarithmic axis; nothing happens before."""
+
 SIZES = {600: "samples-600", 2000: "samples-2000", 9000: "samples-9000"}
 
 
@@ -88,7 +91,7 @@ def simulations(evidence: Evidence) -> Sheet:
     from headwise.flow.simulate import to_trajectory
 
     run = to_trajectory(solved(flow_config(evidence.preset), evidence.seeds[0]))
-    run = run.isel(step=run["step"].values > 0)
+    run = run.isel(step=run["step"].values >= SHOWN_FROM)
     heads = head_panels([run], "attention_by_group", title="position", ylabel="attention", xlabel="time", xscale="log")
     values = head_panels(
         [run],
@@ -124,9 +127,6 @@ def theory(evidence: Evidence) -> Sheet:
             told = overlay(flow, stage=stage, start=start, end=end, theory=name)
             if told is None:
                 continue
-            # Heads that the theory keeps together stand for each of them.
-            copies = told.flow_attention.shape[1] - told.theory_attention.shape[1]
-            index = [0] * copies + list(range(told.theory_attention.shape[1]))
             row = []
             for title, ours, theirs in (
                 (f"attention on ({stage}), stage {stage}, {name}", told.flow_attention, told.theory_attention),
@@ -134,7 +134,7 @@ def theory(evidence: Evidence) -> Sheet:
             ):
                 curves = []
                 for head in range(ours.shape[1]):
-                    label = ("stays", "stays or learned", "leaves")[head] if ours.shape[1] == 3 else f"head {head + 1}"
+                    label = f"head {head + 1}"
                     curves.append(
                         Curve(f"{label}, flow", told.times, ours[:, head, stage - 1], colour=head_colour(head))
                     )
@@ -142,7 +142,7 @@ def theory(evidence: Evidence) -> Sheet:
                         Curve(
                             f"{label}, theory",
                             told.times,
-                            theirs[:, index[head], stage - 1],
+                            theirs[:, head, stage - 1],
                             colour=head_colour(head),
                             style="--",
                         )

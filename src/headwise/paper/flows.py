@@ -6,24 +6,19 @@ import functools
 from typing import TYPE_CHECKING
 
 from headwise.flow.config import FlowConfig
+from headwise.flow.presets import published_flow, text_flow
 from headwise.study.config import Preset
 
 if TYPE_CHECKING:
     from headwise.flow.simulate import SolvedFlow
 
-DRAWN = FlowConfig(metric="plain", noise="s-std", method="euler", t_end=600.0)
-"""As the published figure was drawn: Π, noise of deviation 1e-6 on s, explicit Euler steps of 0.005."""
-
-WRITTEN = FlowConfig(metric="squared", noise="s-cov", t_end=3000.0)
-"""As the text has it: Π², noise of covariance 1e-6 I on s."""
-
-OVERLAID = FlowConfig(metric="squared", noise="logit", t_end=6000.0)
+OVERLAID = FlowConfig(t_end=6000.0)
 """What fits the stage boundaries that the paper names for its theory overlay: Π², small noise on the logits."""
 
 
 def flow_config(preset: Preset) -> FlowConfig:
     """The simulated flow of a preset."""
-    return DRAWN if preset == "published" else WRITTEN
+    return published_flow() if preset == "published" else text_flow()
 
 
 @functools.lru_cache(maxsize=16)

@@ -78,8 +78,14 @@ def matched_heads(run: xr.Dataset, variable: str) -> np.ndarray:
 
 
 def head_order(run: xr.Dataset) -> list[int]:
-    """Heads of the last block in the order of the groups they end on, counted from 0."""
+    """Heads of the last block in the order of the groups they end on, counted from 0.
+
+    A head ends on the group it delivers most of, attention times value: half of its attention may stay on a group whose
+    feature it no longer carries.
+    """
     final = run["attention_by_group"].isel(step=-1, block=-1).values
+    if "value_coefficient" in run:
+        final = final * run["value_coefficient"].isel(step=-1, block=-1).values
     return sorted(range(len(final)), key=lambda head: (int(final[head].argmax()), -float(final[head].max())))
 
 
