@@ -45,7 +45,8 @@ def distance(target: Target, heads: int, c: Array, s: Array, *, t_end: float = H
 
 def as_printed(rng: np.random.Generator, trials: int) -> Outcome:
     """Ordered starts with a negative leader, and one without attention on used positions."""
-    strong, moderate = [], []
+    strong: list[float] = []
+    moderate: list[float] = []
     for _ in range(min(trials, 12)):
         # Strong features move attention before the values have turned positive; equal negative alignments then push
         # attention off the strongest feature first. Moderate ones are drawn for comparison.
