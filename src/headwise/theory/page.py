@@ -74,8 +74,8 @@ def _predictions(rows: Sequence[Row]) -> str:
     named = sum(row.head == row.head_predicted for row in judged)
     return f"""## Predicted stage times
 
-{len(rows)} flows over m, noise (at most 1e-4 on the logits), h and T, all with b0 = 1; nothing was adjusted to them. The
-table is results/stage-times.csv, made by `python -m headwise.theory.stage_times`.
+{len(rows)} flows over m, noise (at most 1e-4 on the logits), h and T, all with b0 = 1; nothing was adjusted to them.
+The table is results/stage-times.csv, made by `python -m headwise.theory.stage_times`.
 
 - t_1 in closed form is off by {min(closed):+.1%} to {max(closed):+.1%};
   from the coupled system, by at most {max(coupled):.1g}.
