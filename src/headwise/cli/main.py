@@ -31,6 +31,7 @@ MODULES = (
     "collect",
     "diagram",
     "catalogue",
+    "bench",
 )
 """One module of `headwise.cli` per command, in the order of `headwise --help`."""
 
