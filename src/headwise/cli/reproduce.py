@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from headwise.paper.verdict import Verdict
     from headwise.study.many import Outcome
 
+FILE_WIDTH = 140
+"""Columns of the table where there is no terminal to ask."""
+
 ON_ONE_RUN = ("order", "competition", "offshoot", "specialisation")
 
 
@@ -149,7 +152,7 @@ def _show(verdicts: list[Verdict], arguments: argparse.Namespace) -> None:
             measured += f" ({_number(one.interval[0])} .. {_number(one.interval[1])})"
         published = "" if one.published is None else _number(one.published)
         table.add_row(one.claim, one.preset, one.verdict, measured, published, one.threshold)
-    console = Console(highlight=False)
+    console = Console(highlight=False, width=None if sys.stdout.isatty() else FILE_WIDTH)
     console.print(table)
     for one in verdicts:
         if one.verdict != "reproduced" and one.notes:

@@ -103,6 +103,13 @@ def crossing(steps: np.ndarray, curve: np.ndarray, level: float) -> float | None
     return float(steps[i] + share * (steps[i + 1] - steps[i]))
 
 
+def acquisition_times(trajectory: xr.Dataset) -> list[float | None]:
+    """For each group, when the largest share any head gives it rises through half of its final value."""
+    largest = group_shares(trajectory).max(1)
+    steps = trajectory["step"].values.astype(float)
+    return [crossing(steps, curve, float(curve[-1]) / 2) for curve in largest.T]
+
+
 def first_below(trajectory: xr.Dataset, level: float) -> float | None:
     """The first step at which the excess loss is below a level."""
     below = np.flatnonzero(trajectory["excess_loss"].values < level)

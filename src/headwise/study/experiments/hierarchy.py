@@ -6,9 +6,6 @@ from headwise.study.config import Preset, RunConfig
 from headwise.study.experiments.initialisation import from_xavier
 from headwise.study.experiments.minimal import minimal
 
-RATIOS = ("1", "1.3", "1.5")
-"""Ratios beside the default 1.7."""
-
 
 def default_ratio(preset: Preset) -> RunConfig:
     """m = 1.7 from the weights this ablation starts from: Xavier as published, tiny scores in the text's words."""
@@ -17,10 +14,16 @@ def default_ratio(preset: Preset) -> RunConfig:
 
 def with_ratio(preset: Preset, ratio: str) -> RunConfig:
     """The same run with another ratio."""
-    base = default_ratio(preset)
-    return base.model_copy(
-        update={"experiment": f"ratio-{ratio}", "task": base.task.model_copy(update={"m": float(ratio)})}
-    )
+    return _changed(default_ratio(preset), ratio, f"ratio-{ratio}")
+
+
+def with_ratio_from_small(preset: Preset, ratio: str) -> RunConfig:
+    """Another ratio from the minimal model's own tiny start, the second candidate for what the figure shows."""
+    return _changed(minimal(preset), ratio, f"ratio-{ratio}" if preset == "text" else f"small-ratio-{ratio}")
+
+
+def _changed(base: RunConfig, ratio: str, name: str) -> RunConfig:
+    return base.model_copy(update={"experiment": name, "task": base.task.model_copy(update={"m": float(ratio)})})
 
 
 def ratio_1(preset: Preset) -> RunConfig:
@@ -36,3 +39,18 @@ def ratio_13(preset: Preset) -> RunConfig:
 def ratio_15(preset: Preset) -> RunConfig:
     """m = 1.5: three stages, done by step 400 in the paper."""
     return with_ratio(preset, "1.5")
+
+
+def small_ratio_1(preset: Preset) -> RunConfig:
+    """m = 1 from scores of 1e-9 and zero values; in the text's words the same as ratio-1."""
+    return with_ratio_from_small(preset, "1")
+
+
+def small_ratio_13(preset: Preset) -> RunConfig:
+    """m = 1.3 from scores of 1e-9 and zero values; in the text's words the same as ratio-1.3."""
+    return with_ratio_from_small(preset, "1.3")
+
+
+def small_ratio_15(preset: Preset) -> RunConfig:
+    """m = 1.5 from scores of 1e-9 and zero values; in the text's words the same as ratio-1.5."""
+    return with_ratio_from_small(preset, "1.5")
