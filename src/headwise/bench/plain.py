@@ -109,12 +109,10 @@ class PlainMinimal(nn.Module):
         size = tokens.shape[1]
         positions = torch.eye(size, dtype=self.score.dtype).expand(tokens.shape[0], size, size)
         x = torch.cat([functional.one_hot(tokens, self.dictionary).to(self.score.dtype), positions], dim=-1)
-        queries = torch.einsum("bqe,hde->bhqd", x, self.score)
-        logits = torch.einsum("bhqd,bsd->bhqs", queries, x) * self.scale
+        logits = torch.einsum("bqe,hde,bsd->bhqs", x, self.score, x) * self.scale
         hidden = torch.ones(size, size, dtype=torch.bool).triu(1)
         attention = logits.masked_fill(hidden, -torch.inf).softmax(-1)
-        values = torch.einsum("bsd,hnd->bhsn", x, self.value)
-        return torch.einsum("bhqs,bhsn->bqn", attention, values)[:, -counted:]
+        return torch.einsum("bhqs,bsd,hnd->bqn", attention, x, self.value)[:, -counted:]
 
     def gradients_like(self, decoder: Decoder) -> list[Tensor]:
         """This module's gradients in the order of the decoder's parameters."""

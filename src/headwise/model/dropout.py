@@ -11,6 +11,7 @@ rounded keep probability.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 
@@ -83,7 +84,11 @@ class DropoutMasks:
         """Drop elements of `x`, whose leading dimension runs over sequences; a rate of zero returns `x` itself."""
         if threshold(rate) == 0:
             return x
-        sequences = np.arange(self.first, self.first + x.shape[0])
+        return x * self.factors(x.shape, rate, block=block, site=site, like=x)
+
+    def factors(self, shape: Sequence[int], rate: float, *, block: int, site: Site, like: torch.Tensor) -> torch.Tensor:
+        """What each element is multiplied by: zero, or the scale of what is kept."""
+        sequences = np.arange(self.first, self.first + shape[0])
         keys = stream_keys(seed=self.seed, step=self.step, block=block, site=site, sequences=sequences)
-        kept = torch.from_numpy(keep_bits(keys, math.prod(x.shape[1:]), rate)).to(x.device)
-        return x * (kept.to(x.dtype) * kept_scale(rate)).reshape(x.shape)
+        kept = torch.from_numpy(keep_bits(keys, math.prod(shape[1:]), rate)).to(like.device)
+        return kept.to(like.dtype).mul_(kept_scale(rate)).reshape(tuple(shape))

@@ -42,8 +42,7 @@ static void gather_scores(const Model& m, const int64_t* tokens, float* scores) 
             const float* by_position = m.score + score_row(m, h, m.dictionary + j);
             float* out = scores + weight_at(m, h, j);
             const int last = last_query(m, j);
-            // From the start of a group of eight: a few sums too many cost less than loops of ever changing length.
-            for (int q = first_query(m, j) / 8 * 8; q < last; q++)
+            for (int q = first_query(m, j); q < last; q++)
                 out[q] = by_token[query_tokens[q]] + by_position[query_tokens[q]];
         }
     // In a loop of its own: a vector read right after its parts were written one by one would wait for them.
@@ -122,7 +121,7 @@ static void gather_values(const Model& m, const int64_t* tokens, int from, int c
         }
 }
 
-constexpr int QUERY_ROWS = 4;  // queries or keys of a register block: few, so that little of it lies ahead
+constexpr int QUERY_ROWS = 4;  // queries of a register block: few, so that few of their keys lie ahead
 
 // out[query, columns] = sum over heads and keys of weight * value.
 static void mix_values(const Model& m, const float* weights, const float* values, long head, int columns, float* out) {
@@ -144,9 +143,10 @@ static void mix_values(const Model& m, const float* weights, const float* values
 // values[key, columns] = sum over queries of weight * gradient.
 static void value_gradients(const Model& m, const float* weights, const float* grads, long head, int columns,
                             float* values) {
+    const int blocks = (m.positions + 5) / 6;
     for (int h = 0; h < m.heads; h++)
-        for (int j0 = 0; j0 < m.positions; j0 += QUERY_ROWS) {
-            const int j1 = j0 + QUERY_ROWS < m.positions ? j0 + QUERY_ROWS : m.positions;
+        for (int b = 0; b < blocks; b++) {
+            const int j0 = m.positions * b / blocks, j1 = m.positions * (b + 1) / blocks;
             const int q0 = first_query(m, j0), q1 = last_query(m, j1 - 1);
             Product p;
             p.a = weights + weight_at(m, h, j0) + q0;
@@ -251,12 +251,12 @@ static void scatter_scores(const Model& m, const int64_t* tokens, const float* g
             float* by_token = table + score_row(m, h, tokens[j]);
             float* by_position = table + score_row(m, h, m.dictionary + j);
             const float* grad = grads + weight_at(m, h, j);
-            const int first = first_query(m, j) / 8 * 8, last = last_query(m, j);
+            const int first = first_query(m, j), last = last_query(m, j);
             for (int q = first; q < last; q++) {
                 by_token[query_tokens[q]] += grad[q];
                 by_position[query_tokens[q]] += grad[q];
             }
-            for (int q = first; q < last; q += 8) {
+            for (int q = first / 8 * 8; q < last; q += 8) {
                 const Eight d = load<Eight>(grad + q);
                 float *a = by_token + m.tokens_pitch + q, *b = by_position + m.tokens_pitch + q;
                 store(a, load<Eight>(a) + d);
@@ -320,7 +320,8 @@ static void attention_backward(const Model& m, const int64_t* tokens, AttentionS
     for (int from = 0; from < m.writes; from += COLUMNS) {
         const int real = m.writes - from < COLUMNS ? m.writes - from : COLUMNS;
         const int columns = groups_of_eight(real);
-        gather_values(m, tokens, from, columns, values);
+        // The forward pass has left them there if there is no other sequence and no other block of columns.
+        if (m.tile > 1 || m.writes > COLUMNS) gather_values(m, tokens, from, columns, values);
         transpose(grads + from, m.writes_pitch, m.queries, real, m.queries_pitch, across);
         for (int h = 0; h < m.heads; h++)
             dot_keys(m, values + h * head_of_values(m), COLUMNS, across, real, from > 0, slopes + weight_at(m, h, 0));
