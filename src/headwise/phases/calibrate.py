@@ -1,4 +1,4 @@
-"""Choose the thresholds on one half of the synthetic suite, score them on the other, and write docs/detection.md.
+"""Compare thresholds on one half of the synthetic suite, score them on a half drawn afresh, write docs/detection.md.
 
     python -m headwise.phases.calibrate [docs/detection.md]
 
@@ -18,6 +18,9 @@ from headwise.phases.synthetic import Ranges, suite
 
 CASES = 600
 SEED = 0
+"""The detector and its thresholds were developed with all cases of this seed in view."""
+SCORING_SEED = 2
+"""Cases of this seed were first drawn when everything was fixed. Looking at them and changing something spends it."""
 CANDIDATES: Mapping[str, tuple[float, ...]] = {
     "penalty": (0.0005, 0.001, 0.002, 0.004, 0.01),
     "floor": (0.01, 0.02, 0.04),
@@ -58,8 +61,8 @@ def trials(exams: Sequence[Exam], base: Thresholds) -> dict[str, dict[float, flo
 
 def page(count: int = CASES) -> str:
     """The text of docs/detection.md, with all its numbers."""
-    exams = prepare(suite(count, SEED))
-    chosen_on, scored_on = halves(exams)
+    chosen_on = halves(prepare(suite(count, SEED)))[0]
+    scored_on = halves(prepare(suite(count, SCORING_SEED)))[1]
     merits = trials(chosen_on, DEFAULT)
     final = {name: score(scored_on, name, DEFAULT) for name in READINGS}
     staged = [exam for exam in scored_on if exam.case.kind == "staged"]
@@ -67,7 +70,7 @@ def page(count: int = CASES) -> str:
         name: sum(moved_at_most_one_interval(exam, name, DEFAULT) for exam in staged) / len(staged) for name in READINGS
     }
     parts = [
-        _INTRODUCTION.format(count=count, half=len(scored_on), seed=SEED),
+        _INTRODUCTION.format(count=count, half=len(scored_on), seed=SEED, fresh=SCORING_SEED),
         _ranges(),
         _results(final, stable),
         _chosen(merits),
@@ -84,10 +87,16 @@ _INTRODUCTION = """
 This page is written by `python -m headwise.phases.calibrate`; do not edit it.
 
 The detector reads stages in three independent ways: from the KL to known predictors (*function*), from the excess loss
-(*loss*) and from the patterns that heads copy (*heads*). Its thresholds are the same for every experiment. They were
-chosen on one half of {count} synthetic trajectories with known answers (seed {seed}) and are scored below on the other
-half, {half} trajectories that took no part in the choice. Half of the trajectories have stages; the others only slow
-down, rise from overfitting or stay flat, and their heads never leave the first pattern.
+(*loss*) and from the patterns that heads copy (*heads*). Its thresholds are the same for every experiment. Half of the
+synthetic trajectories have stages; the others only slow down, rise from overfitting or stay flat, and their heads never
+leave the first pattern.
+
+How the thresholds came about: the detector, its thresholds and the generator's ranges were developed together, by hand,
+with the cases of seed {seed} in view (both halves) and with a few training runs and flows in view too: published
+minimal runs, runs with m = 1 and with u = 0, and the flow. So agreement with runs of those kinds is not independent evidence.
+The table of the choice, on one half of {count} cases of seed {seed}, shows afterwards that no listed value does clearly
+better. The scores are on one half of {count} cases of seed {fresh}, {half} trajectories first drawn when everything was
+fixed; they are independent of the thresholds but not of the ranges, which the same hand wrote.
 """
 
 _LIMITS = """
@@ -121,7 +130,7 @@ def _results(final: Mapping[Name, Score], stable: Mapping[Name, float]) -> str:
         for name, s in final.items()
     ]
     head = [
-        "## Scores on the half that took no part in the choice",
+        "## Scores on cases first drawn when everything was fixed",
         "",
         "A boundary is found when it is within 5 % of the run's length. Errors are shares of that length. The last",
         "column is the share of trajectories *with* stages whose boundaries all stay and move by at most one new",

@@ -1,8 +1,8 @@
 """Every threshold of the detector, in one frozen place.
 
-Chosen once on half of the synthetic suite (`headwise.phases.calibrate`) and scored on the other half; the numbers and
-their sensitivity are in docs/detection.md. No experiment has thresholds of its own. Times are shares of the run's
-length, so that a report does not depend on the unit of time.
+Developed on synthetic cases and a few runs, checked by `headwise.phases.calibrate` and scored on cases drawn
+afterwards; how, the numbers and their sensitivity are in docs/detection.md. No experiment has thresholds of its own.
+Times are shares of the run's length, so that a report does not depend on the unit of time.
 """
 
 from __future__ import annotations
