@@ -11,10 +11,13 @@ from tests.conftest import tiny
 from torch import nn
 from torch.nn import functional
 
+from headwise.cli.overrides import resolve
 from headwise.core.errors import ConfigError
 from headwise.core.trajectory import assemble
 from headwise.phases.report import detect
 from headwise.probe import Watch, watch
+from headwise.study.config import RunConfig
+from headwise.study.experiments import experiment
 from headwise.study.recorder import Recorder
 from headwise.study.runner import Laboratory
 from headwise.training.loop import Training, advance
@@ -147,9 +150,8 @@ def test_report_while_training() -> None:
     assert "function: the trajectory has no kl to any predictor" in " ".join(document["agreement"]["notes"])
 
 
-def watched_training(**updates: object) -> tuple[object, Watch]:
+def watched_training(config: RunConfig) -> tuple[object, Watch]:
     """A run of headwise's own training loop, measured by itself and watched at the same steps."""
-    config = tiny(**updates)
     lab = Laboratory(config, {})
     recorder = Recorder(lab.evaluator, config.measure, last=config.train.steps)
     test = lab.evaluator.test
@@ -177,7 +179,7 @@ def watched_training(**updates: object) -> tuple[object, Watch]:
 
 @pytest.mark.parametrize(("name", "blocks"), [("minimal", 1), ("full", 2)])
 def test_our_own_decoder_is_measured_alike(name: str, blocks: int) -> None:
-    own, w = watched_training(name=name, model__blocks=blocks)
+    own, w = watched_training(tiny(name=name, model__blocks=blocks))
     found = w.trajectory
     assert np.array_equal(found["step"], own["step"])
     assert np.array_equal(found["lag"], own["lag"])
@@ -187,7 +189,7 @@ def test_our_own_decoder_is_measured_alike(name: str, blocks: int) -> None:
 
 def test_watch_reports_the_offshoots_of_trainings_own_record() -> None:
     """A minimal run in which two heads leave; the groups are hidden from the watch."""
-    own, w = watched_training(
+    config = tiny(
         task__d=20,
         task__T=20,
         train__batch=500,
@@ -199,6 +201,7 @@ def test_watch_reports_the_offshoots_of_trainings_own_record() -> None:
         measure__at__every=10,
         measure__snapshots__every=500,
     )
+    own, w = watched_training(config)
     watched, hidden, known = w.report(), detect(own, groups="found"), detect(own)
     assert len(known.offshoots) == 2
     for mine, theirs in zip(watched.offshoots, hidden.offshoots, strict=True):
@@ -210,3 +213,17 @@ def test_watch_reports_the_offshoots_of_trainings_own_record() -> None:
         assert lags[mine.target] == {2 * given.target - 1, 2 * given.target}
         # Hidden groups have other weights within a pattern, which moves a crossing by less than one evaluation.
         assert abs(mine.step - given.step) < 10
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
+def test_watch_on_the_published_minimal_run() -> None:
+    """The first 1000 steps of the published minimal run: both offshoots, at the evaluations of the run's own report."""
+    own, w = watched_training(resolve(experiment("minimal", "published"), {"train.steps": 1000}))
+    watched, known = w.report(), detect(own)
+    assert np.abs(w.trajectory["attention_by_lag"].values - own["attention_by_lag"].values).max() < 1e-6
+    steps = own["step"].values
+    assert len(known.offshoots) == 2
+    for mine, given in zip(watched.offshoots, known.offshoots, strict=True):
+        assert mine.head == given.head
+        assert np.searchsorted(steps, mine.step) == np.searchsorted(steps, given.step)
