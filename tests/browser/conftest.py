@@ -5,31 +5,15 @@ Only the browser is looked for: playwright itself comes with the test requiremen
 
 from __future__ import annotations
 
-import shutil
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
+from chromium_here import FLAGS, NAMES, find_chromium
 from playwright.sync_api import Browser, Page, sync_playwright
-
-FLAGS = (
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-)
-NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-
-
-def find_chromium() -> str | None:
-    """The first chromium on the path."""
-    return next((found for name in NAMES if (found := shutil.which(name))), None)
 
 
 @dataclass
@@ -46,7 +30,19 @@ class Watched:
     def settle(self) -> None:
         """Wait until what was asked for has been drawn."""
         self.page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
-        self.page.wait_for_function("window.headwise.settled()")
+        self.until("window.headwise.settled()")
+
+    def until(self, condition: str, *, seconds: float = 30) -> None:
+        """Wait for an expression to be true; playwright's own waiting needs `eval`, which the page forbids."""
+        end = time.monotonic() + seconds
+        while not self.page.evaluate(condition):
+            assert time.monotonic() < end, f"not within {seconds} seconds: {condition}"
+            self.page.wait_for_timeout(30)
+
+    def until_ready(self) -> None:
+        self.until("Boolean(window.headwise && window.headwise.ready)")
+        if self.page.locator("#slider").count():
+            self.settle()
 
 
 Open = Callable[..., Watched]
@@ -68,7 +64,9 @@ def open_page(browser: Browser) -> Iterator[Open]:
     """Open a file as a reader would, from disk, watching the console and the network."""
     contexts = []
 
-    def open_it(path: Path, *, width: int = 1440, height: int = 900, scheme: str = "light", motion: str = "no-preference") -> Watched:
+    def open_it(
+        path: Path, *, width: int = 1440, height: int = 900, scheme: str = "light", motion: str = "no-preference"
+    ) -> Watched:
         settings: dict[str, Any] = {"color_scheme": scheme, "reduced_motion": motion, "accept_downloads": True}
         context = browser.new_context(viewport={"width": width, "height": height}, **settings)
         contexts.append(context)
@@ -79,9 +77,7 @@ def open_page(browser: Browser) -> Iterator[Open]:
         page.on("dialog", lambda dialog: (watched.complaints.append(f"dialog {dialog.message}"), dialog.dismiss()))
         page.on("request", lambda request: watched.requests.append(request.url))
         page.goto(path.as_uri())
-        page.wait_for_function("window.headwise && window.headwise.ready")
-        if page.locator("#slider").count():
-            watched.settle()
+        watched.until_ready()
         return watched
 
     yield open_it

@@ -47,7 +47,7 @@ def trajectory(
         for b in range(blocks):
             for k in range(heads):
                 target = k % 3
-                gone = 1 / (1 + np.exp(-(times - LEAVES.get(target, 1e9) - 20 * b - 5 * seed) / 12))
+                gone = 1 / (1 + np.exp(-(times - LEAVES.get(target, 5000.0) - 20 * b - 5 * seed) / 12))
                 late = (1 - gone)[:, None] * weights[0] + gone[:, None] * weights[target]
                 out[:, b, k] = early[:, None] * weights[3] + (1 - early)[:, None] * late
         out *= 1 + 0.01 * random.standard_normal(out.shape)
@@ -61,7 +61,12 @@ def trajectory(
     maps = np.where(seen, by_lag(moments)[..., np.clip(lag_of, 1, 25) - 1], 0.0)
     maps *= np.where(seen, 1 + 0.05 * random.standard_normal(maps.shape), 0.0)
     maps = (maps / maps.sum(-1, keepdims=True)).astype(np.float32)
-    excess = 0.1 + 2.2 / (1 + np.exp((times - 20) / 8)) + 0.7 / (1 + np.exp((times - 340) / 10)) + 0.3 / (1 + np.exp((times - 550) / 10))
+    excess = (
+        0.1
+        + 2.2 / (1 + np.exp((times - 20) / 8))
+        + 0.7 / (1 + np.exp((times - 340) / 10))
+        + 0.3 / (1 + np.exp((times - 550) / 10))
+    )
     kl = np.stack([np.abs(excess - level) + 0.1 for level in (1.1, 0.4, 0.1)], axis=1)[:, : len(labels)]
     grouped = attention_by_group(shares, lags.tolist(), patterns)
     variables = {

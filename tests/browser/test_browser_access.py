@@ -62,14 +62,18 @@ def test_everything_that_can_be_used_can_be_reached_by_tab(open_page, pages: dic
     for name in ("run", "comparison", "reproduction"):
         page = open_page(pages[name]).page
         usable = page.evaluate(
-            """() => { window.reached = new Set(); document.addEventListener('focusin', event => reached.add(event.target));
-                window.usable = [...document.querySelectorAll('button, select, input, summary, a[href], [tabindex="0"]')]
+            """() => { window.reached = new Set();
+                document.addEventListener('focusin', event => reached.add(event.target));
+                const kinds = 'button, select, input, summary, a[href], [tabindex="0"]';
+                window.usable = [...document.querySelectorAll(kinds)]
                     .filter(element => element.checkVisibility() && !(element.type === 'radio' && !element.checked));
                 document.body.focus(); return usable.length; }"""
         )
         for _ in range(usable + 5):
             page.keyboard.press("Tab")
-        missed = page.evaluate("usable.filter(element => !reached.has(element)).map(element => element.outerHTML.slice(0, 120))")
+        missed = page.evaluate(
+            "usable.filter(element => !reached.has(element)).map(element => element.outerHTML.slice(0, 120))"
+        )
         assert missed == [], name
 
 
@@ -85,7 +89,7 @@ def test_the_keyboard_moves_time(open_page, pages: dict[str, Path]) -> None:
     assert visited == [1000, 0, 10, 20, 10, 110, 10, 40, 330, 40]
     assert page.locator("#slider").get_attribute("aria-valuetext") == "step 40 of 1000, competitive phase"
     page.keyboard.press("Space")
-    page.wait_for_function("headwise.time() > 60")
+    watched.until("headwise.time() > 60")
     page.keyboard.press("Space")
     page.get_by_role("button", name="Play").wait_for()
 
@@ -127,7 +131,9 @@ def test_the_keyboard_does_all_the_rest(open_page, pages: dict[str, Path]) -> No
 def test_reduced_motion_shows_separate_pictures(open_page, pages: dict[str, Path]) -> None:
     watched = open_page(pages["run"], motion="reduce")
     page = watched.page
-    page.evaluate("window.seen = new Set(); (function look() { seen.add(headwise.time()); requestAnimationFrame(look); })()")
+    page.evaluate(
+        "window.seen = new Set(); (function look() { seen.add(headwise.time()); requestAnimationFrame(look); })()"
+    )
     page.get_by_role("button", name="Play").click()
     page.wait_for_timeout(2000)
     assert 2 <= page.evaluate("seen.size") <= 5, "a picture every 0.6 seconds"
@@ -137,6 +143,8 @@ def test_canvases_say_what_they_show(open_page, pages: dict[str, Path]) -> None:
     watched = open_page(pages["run"])
     watched.page.evaluate("headwise.goTo(1000)")
     watched.settle()
-    labels = watched.page.locator("canvas[role=img], .uplot[role=img]").evaluate_all("all => all.map(one => one.ariaLabel)")
+    labels = watched.page.locator("canvas[role=img], .uplot[role=img]").evaluate_all(
+        "all => all.map(one => one.ariaLabel)"
+    )
     assert all(labels)
     assert any("head 3" in label and "most on lag" in label for label in labels)

@@ -17,6 +17,9 @@ from matplotlib.image import imread
 from headwise.phases.report import RunReport, detect
 from headwise.view.report import read_member, write_runs_page
 
+PAUSE = 120
+"""Milliseconds: the browser drops a download that comes as the eleventh within a second."""
+
 RUN = Path(__file__).parent / "data" / "minimal" / "0ea5daec-s0"
 
 
@@ -63,13 +66,16 @@ def test_the_policy_forbids_everything_else(open_page, path: Path) -> None:
     watched.page.evaluate("window.hacked = 0")
     watched.page.evaluate(
         """() => {
-            const script = document.createElement('script'); script.textContent = 'window.hacked = 1'; document.body.append(script);
+            const script = document.createElement('script');
+            script.textContent = 'window.hacked = 1'; document.body.append(script);
             const image = new Image(); image.src = 'https://example.org/x.png'; document.body.append(image);
             const button = document.createElement('button'); button.setAttribute('onclick', 'window.hacked = 2');
             document.body.append(button); button.click();
         }"""
     )
-    assert watched.page.evaluate("fetch('https://example.org').then(() => 'came through', () => 'refused')") == "refused"
+    assert (
+        watched.page.evaluate("fetch('https://example.org').then(() => 'came through', () => 'refused')") == "refused"
+    )
     assert watched.page.evaluate("window.hacked") == 0
     assert len(watched.complaints) >= 4, "the browser reports each of the four attempts"
 
@@ -110,7 +116,7 @@ def test_cells_are_drawn_in_the_colours_of_their_values(open_page, path: Path, s
     red = pixels[np.ix_(rows, columns)][..., 0]
     seen = np.arange(1, 26)[None] <= np.arange(6, 26)[:, None]
     # Head 1 is #0072B2: no red at all where its colour is full, all red where there is no attention.
-    strong, none = seen & (values > 0.495), seen & (values < 1e-3)
+    strong, none = seen & (values > 0.495), seen & (values < 3e-3)
     assert strong.sum() >= 5
     assert none.sum() >= 50
     assert red[strong].max() <= 2
@@ -131,7 +137,9 @@ def test_clicking_an_offshoot_goes_there(open_page, path: Path, stored: xr.Datas
         marks.nth(i).click()
         watched.settle()
         assert watched.state() == steps[np.abs(steps - offshoot.step).argmin()]
-        assert f"head {offshoot.head} leaves I({offshoot.source}) for I({offshoot.target})" in marks.nth(i).get_attribute("aria-label")
+        assert f"head {offshoot.head} leaves I({offshoot.source}) for I({offshoot.target})" in marks.nth(
+            i
+        ).get_attribute("aria-label")
         assert f"head {offshoot.head} for I({offshoot.target})" in watched.page.locator("#now-phase").inner_text()
     watched.page.locator(".band.competitive").click(position={"x": 5, "y": 10})
     watched.settle()
@@ -162,7 +170,9 @@ def test_tables_hold_the_stored_numbers(open_page, path: Path, stored: xr.Datase
     rows = table(fetch(page, "Download the data of KL divergence as CSV"))
     assert [float(row["step"]) for row in rows] == stored["step"].values.tolist()
     for i, label in enumerate(("f(A₁)", "f(A₁:₂)", "f(A₁:₃)")):
-        assert np.array_equal(np.array([row[label] for row in rows], np.float32), stored["kl"].values[:, i].astype(np.float32))
+        assert np.array_equal(
+            np.array([row[label] for row in rows], np.float32), stored["kl"].values[:, i].astype(np.float32)
+        )
     rows = table(fetch(page, "Download the data of Excess loss as CSV"))
     excess = stored["excess_loss"].values.astype(np.float32)
     assert np.array_equal(np.array([row["excess loss"] for row in rows], np.float32), excess)
@@ -194,14 +204,16 @@ def test_every_panel_gives_a_picture_and_a_table(open_page, path: Path) -> None:
     buttons = watched.page.locator("button[aria-label$='as PNG']")
     assert buttons.count() == watched.page.locator("button[aria-label$='as CSV']").count() == panels == 11
     for i in range(buttons.count()):
+        watched.page.wait_for_timeout(PAUSE)
         with watched.page.expect_download() as download:
             buttons.nth(i).click()
         assert download.value.suggested_filename.endswith(".png")
         picture = imread(download.value.path(), format="png")
         assert picture.shape[1] >= 1200, "large enough to print"
-        colours = np.unique(picture.reshape(-1, picture.shape[2]), axis=0)
+        colours = np.unique((picture[..., :3] * 255).round() @ [65536, 256, 1])
         assert len(colours) > 20, f"picture {i} is empty"
     for button in watched.page.locator("button[aria-label$='as CSV']").all():
+        watched.page.wait_for_timeout(PAUSE)
         with watched.page.expect_download() as download:
             button.click()
         assert len(table(download.value)) > 10
@@ -239,7 +251,7 @@ def test_play_runs_to_the_end(open_page, path: Path) -> None:
     watched = open_page(path)
     watched.page.evaluate("headwise.goTo(900)")
     watched.page.get_by_role("button", name="Play").click()
-    watched.page.wait_for_function("headwise.time() === 1000", timeout=8000)
+    watched.until("headwise.time() === 1000")
     watched.page.get_by_role("button", name="Play").wait_for()
 
 
@@ -247,10 +259,9 @@ def test_a_link_comes_back_to_the_same_place(open_page, path: Path) -> None:
     watched = open_page(path)
     watched.page.get_by_label("log", exact=True).check(force=True)
     watched.page.evaluate("headwise.goTo(420)")
-    watched.page.wait_for_function("location.hash.includes('t=420')")
+    watched.until("location.hash.includes('t=420')")
     watched.page.reload()
-    watched.page.wait_for_function("window.headwise && window.headwise.ready")
-    watched.settle()
+    watched.until_ready()
     assert watched.state() == 420
     assert watched.page.get_by_label("log", exact=True).is_checked()
 

@@ -21,7 +21,9 @@ SHAPES = {
     "one head": lambda: member(heads=1),
     "twelve heads": lambda: member(heads=12),
     "four blocks": lambda: member(blocks=4, heads=4),
-    "unknown groups": lambda: without(member(groups=None), "attention_by_group", "value_alignment", "value_cosine", "value_coefficient"),
+    "unknown groups": lambda: without(
+        member(groups=None), "attention_by_group", "value_alignment", "value_cosine", "value_coefficient"
+    ),
     "no maps": lambda: without(member(), "attention_map"),
     "only maps": lambda: Member(member().trajectory[["attention_map"]], "maps"),
     "only the loss": lambda: Member(member().trajectory[["excess_loss"]], "loss"),
@@ -66,7 +68,7 @@ def test_a_sensible_page(open_page, tmp_path: Path, name: str) -> None:
     if "attention_map" in run.trajectory:
         assert page.locator(".singles figure").count() == heads
     if run.trajectory.sizes.get("block", 1) > 1:
-        page.get_by_label("Block").select_option("2")
+        page.locator("#choices label", has_text="Block").locator("select").select_option(index=2)
         watched.settle()
         shown = np.array(page.evaluate("headwise.attention()")["values"], np.float32)
         last = run.trajectory["attention_map"].values[-1, 2].reshape(heads, -1)
@@ -113,7 +115,9 @@ def test_single_seeds_on_hover_and_on_focus(open_page, tmp_path: Path) -> None:
     watched = open_page(file)
     page = watched.page
     panel = page.locator(".panel", has=page.get_by_role("heading", name="Attention entropy"))
-    count = "panel => { const c = panel.querySelector('.uplot canvas'); const d = c.getContext('2d').getImageData(0, 0, c.width, c.height).data; let n = 0; for (let i = 0; i < d.length; i += 4) n += d[i] * 31 + d[i + 1] * 7 + d[i + 2]; return n; }"
+    count = """panel => { const canvas = panel.querySelector('.uplot canvas');
+        const data = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data;
+        return data.reduce((sum, value, i) => sum + value * (i % 4 + 1), 0); }"""
     plain = panel.evaluate(count)
     panel.locator(".legend button").nth(1).focus()
     watched.settle()
@@ -163,8 +167,9 @@ def test_flow_beside_transformer(open_page, tmp_path: Path) -> None:
     watched.settle()
     end = float(flow["step"].values[-1])
     assert f"time {end:g}" in page.locator(".timeline-name").nth(1).inner_text(), "both ends coincide"
-    assert page.get_by_label("Align").input_value() in ("share", "stage")
-    page.get_by_label("Align").select_option("share")
+    align = page.locator("#choices label", has_text="Align").locator("select")
+    assert align.input_value() in ("share", "stage")
+    align.select_option("share")
     page.evaluate("headwise.goTo(500)")
     watched.settle()
     assert f"time {end / 2:g}" in page.locator(".timeline-name").nth(1).inner_text()
@@ -182,14 +187,14 @@ def test_a_live_page_offers_to_reload(open_page, tmp_path: Path) -> None:
     write_runs_page(file, [member(0, evaluations=61, steps=600, snapshots=13)], live=Live(0.1))
     page.get_by_text("a newer page is there").wait_for(timeout=15000)
     page.evaluate("headwise.goTo(200)")
-    page.wait_for_function("location.hash.includes('t=200')")
+    watched.until("location.hash.includes('t=200')")
     page.locator("#live-reload").click()
-    page.wait_for_function("window.headwise && headwise.ready && headwise.times().at(-1) === 600")
+    watched.until("window.headwise && headwise.ready && headwise.times().at(-1) === 600")
     assert watched.state() == 200, "reloading keeps the place"
     write_runs_page(file, [member(0)])
     page.get_by_text("The run is over").wait_for(timeout=15000)
-    page.locator("#live-auto").check()
-    page.wait_for_function("window.headwise && headwise.ready && headwise.times().at(-1) === 1000")
+    page.locator("#live-auto").click()
+    watched.until("window.headwise && headwise.ready && headwise.times().at(-1) === 1000")
     assert page.locator("#live").count() == 0
     assert watched.complaints == []
     assert all(url.startswith("file:") for url in watched.requests)
@@ -202,13 +207,25 @@ def test_verdict_tables(open_page, tmp_path: Path) -> None:
     figure.add_subplot().plot([0, 1])
     figure.savefig(tmp_path / "order.png")
     verdicts = [
-        {"claim": "order", "preset": "published", "verdict": "holds", "measured": 0.25, "interval": [0.2, 0.3], "seeds": 3},
+        {
+            "claim": "order",
+            "preset": "published",
+            "verdict": "holds",
+            "measured": 0.25,
+            "interval": [0.2, 0.3],
+            "seeds": 3,
+        },
         {"claim": "order", "preset": "text", "verdict": "fails", "measured": 10.5, "published": 1.0, "seeds": 3},
         {"claim": "online", "preset": "text", "verdict": "holds", "measured": 2.0, "why": "fresh data"},
         {"claim": "alpha", "preset": "text", "verdict": "inconclusive", "measured": None},
     ]
     statements = [
-        {"name": "kernel", "label": "Lemma", "printed": {"verdict": "fails", "error": 0.2}, "corrected": {"verdict": "holds", "error": 1e-9}}
+        {
+            "name": "kernel",
+            "label": "Lemma",
+            "printed": {"verdict": "fails", "error": 0.2},
+            "corrected": {"verdict": "holds", "error": 1e-9},
+        }
     ]
     file = tmp_path / "reproduction.html"
     write_reproduction_page(file, verdicts, {"order": tmp_path / "order.png"}, statements=statements)

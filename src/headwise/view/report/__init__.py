@@ -1,4 +1,4 @@
-"""One self-contained HTML page per run, comparison, seed study or reproduction: opens from disk, offline, in any browser.
+"""One self-contained HTML page per run, comparison, seed study or reproduction; it opens from disk, offline.
 
 `pages` writes pages of runs, `reproduction` the page of verdicts; the rest prepares data. The page itself is
 `templates/`, `static/` and the vendored uPlot in `vendor/`.

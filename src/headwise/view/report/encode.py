@@ -28,7 +28,7 @@ def pack(arrays: Mapping[str, np.ndarray]) -> dict[str, Any]:
         offset += single.size
     joined = np.concatenate(words) if words else np.zeros(0, dtype="<u4")
     planes = joined.astype("<u4").view(np.uint8).reshape(-1, 4).T.tobytes()
-    return {"parts": parts, "length": offset, "data": base64.b64encode(zlib.compress(planes, 9)).decode("ascii")}
+    return {"parts": parts, "length": offset, "data": base64.b64encode(zlib.compress(planes, 6)).decode("ascii")}
 
 
 def unpack(block: Mapping[str, Any]) -> dict[str, np.ndarray]:

@@ -90,7 +90,11 @@ def _run(report: RunReport, roles: Roles) -> dict[str, Any]:
             for o in report.offshoots
         ],
         "copying": [
-            {"block": row.block, "head": role(row.block, row.head), "bars": [[b.start, b.end, b.label] for b in row.bars]}
+            {
+                "block": row.block,
+                "head": role(row.block, row.head),
+                "bars": [[b.start, b.end, b.label] for b in row.bars],
+            }
             for row in data.rows
         ],
         "stages": {

@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import xarray as xr
 
+MOST_TOLD = 4
+"""Offshoots that a sentence can name one by one."""
+
 SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 
 
 def predictor_label(name: str) -> str:
-    """`prefix_2` is f(A₁:₂), Eq. 2 with the first two groups; windows are context lengths, `bayes` the best possible."""
+    """`prefix_2` is f(A₁:₂), Eq. 2 with the first two groups; windows are contexts, `bayes` the best possible."""
     kind, _, number = name.rpartition("_")
     if not number.isdigit():
         return name
@@ -50,7 +53,12 @@ def phase_sentence(phases: Mapping[str, Any], *, several_blocks: bool) -> str:
     if phases.get("competitive"):
         start, end = phases["competitive"]
         parts.append(f"all heads compete for one pattern from {moment(start)} to {moment(end)}")
-    for offshoot in phases.get("offshoots", []):
+    offshoots = phases.get("offshoots", [])
+    if len(offshoots) > MOST_TOLD:
+        first, last = offshoots[0]["step"], offshoots[-1]["step"]
+        parts.append(f"{len(offshoots)} heads leave for other patterns between {moment(first)} and {moment(last)}")
+        offshoots = []
+    for offshoot in offshoots:
         where = f" of block {offshoot['block']}" if several_blocks else ""
         parts.append(
             f"head {offshoot['head']}{where} leaves {pattern_name(offshoot['from'])} for "
@@ -68,5 +76,3 @@ def moment(time: float) -> str:
 def pattern_name(label: object) -> str:
     """A group by its number, a pattern that was found by its name."""
     return f"I({label})" if isinstance(label, int) else str(label)
-
-

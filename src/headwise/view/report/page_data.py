@@ -89,7 +89,7 @@ def _run(
         for name in trajectory.data_vars
         if str(name) in DIMENSIONS and DIMENSIONS[str(name)][0] == "step" and name not in LEFT_OUT
     }
-    if index and index["step"]:
+    if index and index["value"]:
         place = {step: i for i, step in enumerate(index["step"])}
         values = [index["value"][place[step]] if step in place else np.nan for step in steps.tolist()]
         curves["competition_index"] = np.array(values)

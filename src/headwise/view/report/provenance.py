@@ -79,7 +79,7 @@ def _runs(members: Sequence[Member], *, several_sides: bool) -> Table:
         if any(cell is not None for cell in cells):
             rows.append((key, ["unknown" if cell is None else str(cell) for cell in cells]))
     versions = [member.manifest.get("versions", {}) for member in members]
-    for name in dict.fromkeys(name for one in versions for name in one):
-        rows.append((name, [str(one.get(name, "unknown")) for one in versions]))
+    names = dict.fromkeys(name for one in versions for name in one)
+    rows += [(name, [str(one.get(name, "unknown")) for one in versions]) for name in names]
     named = several_sides or any(member.seed is None for member in members)
     return Table([member.label if named else f"seed {member.seed}" for member in members], rows)

@@ -36,7 +36,9 @@ function saveTable(name, rows) {
 }
 
 function savePicture(name, canvas) {
-  canvas.toBlob((blob) => save(name, blob), "image/png");
+  // Not toBlob, which waits for an idle moment: by then the browser may no longer see that a reader asked for this file.
+  const text = atob(canvas.toDataURL("image/png").split(",")[1]);
+  save(name, new Blob([Uint8Array.from(text, (letter) => letter.charCodeAt(0))], { type: "image/png" }));
 }
 
 // A canvas with a heading, on which `draw(context, width, height)` draws in the pixels of the screen.

@@ -1,0 +1,158 @@
+"""What a page holds, how large it is, how runs are told apart; the browser's view of it is in tests/browser."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from headwise.core.errors import ConfigError
+from headwise.view.report import Member, reproduction_page, runs_page, write_reproduction_page, write_runs_page
+from headwise.view.report.encode import unpack
+from headwise.view.report.page_data import page_data
+from headwise.view.report.provenance import describe, made_by
+from headwise.view.report.sides import arrange
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "browser"))
+from synthetic_runs import member, trajectory, without
+
+
+def data_of(page: str) -> dict:
+    match = re.search(r'<script type="application/json" id="data">(.*?)</script>', page, flags=re.S)
+    return json.loads(match[1])
+
+
+def test_a_run_with_200_snapshots_is_below_a_megabyte_and_a_half(tmp_path: Path) -> None:
+    run = member(evaluations=201, snapshots=200, steps=2000)
+    size = write_runs_page(tmp_path / "run.html", [run])
+    maps = data_of((tmp_path / "run.html").read_text())["sides"][0]["runs"][0]["maps"]
+    assert len(maps["steps"]) == 200, "all snapshots are there"
+    assert size < 1_500_000
+    assert np.array_equal(unpack(maps)["attention_map"], run.trajectory["attention_map"].values)
+
+
+def test_ten_seeds_are_below_five_megabytes(tmp_path: Path) -> None:
+    runs = [member(seed, evaluations=201, snapshots=200, steps=2000) for seed in range(10)]
+    page = runs_page(runs)
+    assert len(page.encode()) < 5_000_000
+    data = data_of(page)
+    assert len(data["sides"]) == 1
+    assert [run["seed"] for run in data["sides"][0]["runs"]] == list(range(10))
+    assert all(len(run["curves"]["steps"]) == 201 for run in data["sides"][0]["runs"])
+    assert "of 200 attention maps are on this page" in page, "what was left out is said"
+
+
+def test_a_large_model_stays_small_too() -> None:
+    run = member(heads=12, blocks=4, evaluations=101, snapshots=60)
+    assert len(runs_page([run]).encode()) < 1_500_000
+
+
+def test_the_page_names_nothing_outside() -> None:
+    page = runs_page([member()])
+    body = re.sub(r"<script.*?</script>", "", page, flags=re.S)
+    assert re.findall(r"""(?:src|href)\s*=\s*["']?(?!#)[^"'\s>]+""", body) == []
+    assert "http://" not in body
+    assert "https://" not in body
+    policy = re.search(r'Content-Security-Policy" content="([^"]*)"', page)[1]
+    assert "default-src &#39;none&#39;" in policy
+    assert "unsafe" not in policy
+    assert "http" not in policy
+
+
+def test_equal_runs_give_equal_pages() -> None:
+    assert runs_page([member()]) == runs_page([member()])
+
+
+def test_seeds_share_a_side_and_configs_do_not() -> None:
+    a, b = {"task": {"m": 1.7}}, {"task": {"m": 1.3}}
+    sides = arrange([member(0, a), member(0, b), member(1, a)])
+    assert [(side.label, [m.seed for m in side.members]) for side in sides] == [
+        ("minimal · published, m = 1.7", [0, 1]),
+        ("minimal · published, m = 1.3", [0]),
+    ]
+    with pytest.raises(ConfigError, match="5 different configs"):
+        arrange([member(0, {"task": {"m": m}}) for m in range(5)])
+    with pytest.raises(ConfigError, match="at least one run"):
+        arrange([])
+    unknown = [Member(trajectory(attributes={"seed": 0}), name) for name in ("one", "two")]
+    assert len(arrange(unknown)) == 2, "nothing says that these are seeds of one experiment"
+
+
+def test_heads_of_a_seed_are_put_into_their_roles() -> None:
+    runs = [member(seed) for seed in range(3)]
+    order = [2, 0, 1]
+    other = runs[1].trajectory.isel(head=order, head2=order).assign_coords(head=[1, 2, 3], head2=[1, 2, 3])
+    runs[1] = Member(other, "s1", seed=1, config=runs[1].config)
+    side = page_data(arrange(runs))["sides"][0]
+    assert side["runs"][1]["roles"] == [[2, 3, 1]]
+    shares = unpack(side["runs"][1]["curves"])["attention_by_group"]
+    assert np.array_equal(shares, member(1).trajectory["attention_by_group"].values.astype(np.float32))
+    kept = [(o["head"], o["to"]) for o in side["runs"][1]["phases"]["offshoots"]]
+    assert kept == [(o["head"], o["to"]) for o in side["runs"][0]["phases"]["offshoots"]]
+
+
+def test_blocks_are_matched_each_by_itself() -> None:
+    runs = [member(seed, blocks=2) for seed in range(2)]
+    swapped = runs[1].trajectory.copy(deep=True)
+    for name in ("attention_by_lag", "attention_by_group", "attention_map", "value_coefficient"):
+        swapped[name].values[:, 1] = swapped[name].values[:, 1][:, [1, 2, 0]]
+    runs[1] = Member(swapped, "s1", seed=1, config=runs[1].config)
+    side = page_data(arrange(runs))["sides"][0]
+    assert side["runs"][1]["roles"] == [[1, 2, 3], [3, 1, 2]]
+    maps = unpack(side["runs"][1]["maps"])["attention_map"]
+    assert np.array_equal(maps, member(1, blocks=2).trajectory["attention_map"].values)
+
+
+def test_provenance_marks_what_differs() -> None:
+    found = describe(arrange([member(0, {"task": {"m": 1.7, "d": 50}}), member(0, {"task": {"m": 1.3, "d": 50}})]))
+    assert found.config.marked == {"task.m"}
+    assert found.config.rows[0] == ("task.m", ["1.7", "1.3"])
+    assert made_by(member(4)) == "headwise train minimal --seed 4"
+    assert made_by(Member(trajectory(), "x")) is None
+
+
+def test_a_run_without_any_event_still_has_a_page() -> None:
+    assert len(data_of(runs_page([member()]))["sides"][0]["runs"][0]["phases"]["offshoots"]) == 2
+    quiet = without(member(), "attention_by_lag", "attention_by_group", "head_overlap", "kl", "kl_reverse")
+    assert data_of(runs_page([quiet]))["sides"][0]["runs"][0]["phases"]["offshoots"] == []
+
+
+def test_pages_need_a_name_of_a_page(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"ends in \.html"):
+        write_runs_page(tmp_path / "page.pdf", [member()])
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ConfigError, match="cannot write"):
+        write_runs_page(tmp_path / "file" / "page.html", [member()])
+
+
+def test_figures_of_verdicts_must_be_readable(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"missing\.png"):
+        reproduction_page([], {"order": tmp_path / "missing.png"})
+    (tmp_path / "figure.pdf").write_bytes(b"%PDF")
+    with pytest.raises(ConfigError, match=r"ends in \.png"):
+        reproduction_page([], {"order": tmp_path / "figure.pdf"})
+
+
+def test_too_many_figures_are_named_not_embedded(tmp_path: Path) -> None:
+    for name in ("a.png", "b.png"):
+        (tmp_path / name).write_bytes(bytes(5_000_000))
+    verdicts = [{"claim": "order", "verdict": "holds"}]
+    page = reproduction_page(verdicts, {"order": [tmp_path / "a.png", tmp_path / "b.png"]})
+    assert len(page) < 7_500_000
+    assert "order: b.png" in re.sub(r"<script.*?</script>", "", page, flags=re.S)
+
+
+def test_numbers_that_are_not_finite_are_shown(tmp_path: Path) -> None:
+    verdicts = [{"claim": "x", "verdict": "fails", "measured": float("nan"), "interval": [float("-inf"), 1.0]}]
+    assert write_reproduction_page(tmp_path / "r.html", verdicts, {}) > 0
+    assert "-inf, 1" in (tmp_path / "r.html").read_text()
+
+
+def test_pages_are_made_without_torch_and_without_matplotlib() -> None:
+    code = "import sys, headwise.view.report; print([m for m in ('torch', 'matplotlib') if m in sys.modules])"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
