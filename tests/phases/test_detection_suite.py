@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.stats import binom
 
 from headwise.phases.calibrate import CANDIDATES, SCORING_SEED, SEED, halves, page, trial
 from headwise.phases.config import DEFAULT
@@ -22,17 +23,23 @@ def sample() -> list[Exam]:
     return halves(prepare(suite(120, SCORING_SEED)))[1]
 
 
-def check(exams: list[Exam], name: Name) -> None:
+def check(exams: list[Exam], name: Name, required: float = 0.95) -> None:
     result = score(exams, name, DEFAULT)
-    assert result.right_count >= 0.95
-    assert result.recall >= 0.95
-    assert result.precision >= 0.95
+    assert result.right_count >= required
+    assert result.recall >= required
+    assert result.precision >= required
     assert result.false_stages <= 0.02
 
 
+def refutable(count: int) -> float:
+    """The share below which `count` cases refute a true rate of 95 % at the 1 % level."""
+    return float(binom.ppf(0.01, count, 0.95)) / count
+
+
 @pytest.mark.parametrize("name", READINGS)
-def test_each_reading_on_a_sample(sample: list[Exam], name: Name) -> None:
-    check(sample, name)
+def test_a_sample_does_not_refute_each_reading(sample: list[Exam], name: Name) -> None:
+    """Thirty cases cannot show 95 %; the slow test on the whole half does."""
+    check(sample, name, refutable(sum(exam.case.kind == "staged" for exam in sample)))
 
 
 @pytest.mark.parametrize("name", READINGS)
