@@ -95,8 +95,8 @@ How the thresholds came about: the detector, its thresholds and the generator's 
 with the cases of seed {seed} in view (both halves) and with a few training runs and flows in view too: published
 minimal runs, runs with m = 1 and with u = 0, and the flow. So agreement with runs of those kinds is not independent
 evidence. The table of the choice, on one half of {count} cases of seed {seed}, shows afterwards that no listed value
-does clearly better. The scores are on one half of {count} cases of seed {fresh}, {half} trajectories first drawn when everything was
-fixed; they are independent of the thresholds but not of the ranges, which the same hand wrote.
+does clearly better. The scores are on one half of {count} cases of seed {fresh}, {half} trajectories first drawn when
+everything was fixed; they are independent of the thresholds but not of the ranges, which the same hand wrote.
 """
 
 _LIMITS = """
