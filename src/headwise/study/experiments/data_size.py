@@ -41,6 +41,6 @@ def samples_9000(preset: Preset) -> RunConfig:
 
 
 def online(preset: Preset) -> RunConfig:
-    """A new batch at every step: the same stages, ending at an excess loss of 0.02 in the paper."""
+    """A new batch at every step; ends at an excess loss of 0.02 in the paper."""
     base = minimal(preset)
     return base.model_copy(update={"experiment": "online", "train": base.train.model_copy(update={"data": "fresh"})})

@@ -20,7 +20,7 @@ def windows(preset: Preset) -> RunConfig:
 
 
 def positions_relative(preset: Preset) -> RunConfig:
-    """A learned score per head and lag instead of learned absolute positions: the same stages."""
+    """A learned score per head and lag instead of learned absolute positions; should show the same stages."""
     base = full(preset)
     return base.model_copy(
         update={
@@ -31,7 +31,7 @@ def positions_relative(preset: Preset) -> RunConfig:
 
 
 def positions_sinusoidal(preset: Preset) -> RunConfig:
-    """Sinusoidal positions instead of learned absolute ones: the same stages."""
+    """Sinusoidal positions instead of learned absolute ones; should show the same stages."""
     base = full(preset)
     return base.model_copy(
         update={
@@ -42,7 +42,7 @@ def positions_sinusoidal(preset: Preset) -> RunConfig:
 
 
 def reverse(preset: Preset) -> RunConfig:
-    """The furthest two lags the most important, the nearest eight the least: the same stages, easier to see."""
+    """The furthest two lags the most important, the nearest eight the least; stages should be easier to see."""
     base = full(preset)
     groups = ((13, 14), (9, 10, 11, 12), (1, 2, 3, 4, 5, 6, 7, 8))
     return base.model_copy(

@@ -26,12 +26,18 @@ def with_scale(preset: Preset, scale: str) -> RunConfig:
 
 
 def from_xavier(preset: Preset) -> RunConfig:
-    """The minimal model from Xavier-uniform weights; leaves the first plateau near step 110 in the paper."""
+    """The minimal model from Xavier-uniform weights; leaves the first plateau near step 110 in the paper.
+
+    1000 steps, seed 0: 4 minutes on a busy core; excess loss below 0.65 at step 150, 0.087 at the end.
+    """
     return with_scale(preset, "xavier")
 
 
 def from_1e3(preset: Preset) -> RunConfig:
-    """The minimal model from u = 1e-3; leaves the first plateau near step 200 in the paper."""
+    """The minimal model from u = 1e-3; leaves the first plateau near step 200 in the paper.
+
+    1000 steps, seed 0: 2 minutes on a busy core; excess loss below 0.65 at step 220, 0.084 at the end.
+    """
     return with_scale(preset, "1e-3")
 
 
@@ -41,5 +47,8 @@ def from_1e6(preset: Preset) -> RunConfig:
 
 
 def from_0(preset: Preset) -> RunConfig:
-    """The minimal model from exactly equal heads, which stay equal: one pattern, and an excess loss near 0.86."""
+    """The minimal model from exactly equal heads, which stay equal: the paper's excess loss stays near 0.86.
+
+    1000 steps, seed 0: 7 minutes on a busy core; heads equal to the last bit, excess loss 1.04 at the end.
+    """
     return with_scale(preset, "0")

@@ -32,7 +32,7 @@ def no_norm(preset: Preset) -> RunConfig:
 
 
 def no_residual(preset: Preset) -> RunConfig:
-    """The full decoder without residual connections: lag 1 is then copied like the rest of its group."""
+    """The full decoder without residual connections; lag 1 should be copied like the rest of its group."""
     return without(preset, "residual")
 
 

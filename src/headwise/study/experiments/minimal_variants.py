@@ -9,13 +9,13 @@ from headwise.task.config import overlapping_groups
 
 
 def heads_4(preset: Preset) -> RunConfig:
-    """Four heads for three groups: the same phases; the fourth head shares a group."""
+    """Four heads for three groups; should show the same phases."""
     base = minimal(preset)
     return base.model_copy(update={"experiment": "heads-4", "model": base.model.model_copy(update={"heads": 4})})
 
 
 def no_weight_decay(preset: Preset) -> RunConfig:
-    """No weight decay: almost no change."""
+    """No weight decay; should change almost nothing."""
     base = minimal(preset)
     return base.model_copy(
         update={"experiment": "no-weight-decay", "train": base.train.model_copy(update={"weight_decay": 0.0})}
@@ -23,7 +23,7 @@ def no_weight_decay(preset: Preset) -> RunConfig:
 
 
 def alpha(preset: Preset) -> RunConfig:
-    """Weights (0.7, 0.3) within every group, in both readings: attention follows them."""
+    """Weights (0.7, 0.3) within every group, in both readings; attention should follow them."""
     base = default_ratio(preset)
     return base.model_copy(update={"experiment": "alpha", "task": base.task.model_copy(update={"alpha": (0.7, 0.3)})})
 
@@ -43,12 +43,12 @@ def overlapping(preset: Preset, heads: int) -> RunConfig:
 
 
 def overlap_3_heads(preset: Preset) -> RunConfig:
-    """Overlapping groups with three heads: stages remain, their order may differ."""
+    """Overlapping groups with three heads; stages should remain, their order may differ."""
     return overlapping(preset, 3)
 
 
 def overlap_4_heads(preset: Preset) -> RunConfig:
-    """Overlapping groups with four heads: stages remain, their order may differ."""
+    """Overlapping groups with four heads; stages should remain, their order may differ."""
     return overlapping(preset, 4)
 
 
