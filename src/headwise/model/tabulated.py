@@ -2,7 +2,7 @@
 
 Attention logits are gathered from the score table, value rows from the value table; everything after attention is the
 decoder's own code. Autograd runs through each chunk down to the tables and once per step from the tables to the
-weights. Dropout on embeddings breaks the additive form; such a step runs on the reference instead.
+weights. Dropout on embeddings breaks the additive form; such a step projects after all (`dropped_attention`).
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from torch import Tensor
 from torch.nn import functional
 
 from headwise.model.decoder import Decoder
-from headwise.model.dropout import DropoutMasks, threshold
+from headwise.model.dropout import DropoutMasks, Site, threshold
+from headwise.model.dropped_attention import attend_dropped
 from headwise.model.engine import AttentionSummary, SummedAttention, Visit, chunks, sequences_at_a_time
 from headwise.model.reference import ReferenceEngine
 from headwise.model.table_attention import Rows, TableAttention, arranged
@@ -33,7 +34,7 @@ class TabulatedEngine:
 
     def loss_and_gradients(self, inputs: Tensor, targets: Tensor, *, step: int) -> float:
         if threshold(self.decoder.config.dropout.embedding):
-            return self._reference.loss_and_gradients(inputs, targets, step=step)
+            return self._with_dropped_inputs(inputs, targets, step=step)
         self.decoder.zero_grad()
         tables = tabulate(self.decoder)
         arranged_rows = arranged(self.decoder, tables, targets.shape[1])
@@ -48,6 +49,23 @@ class TabulatedEngine:
             total += loss.item()
         used = [(root, leaf.grad) for root, leaf in zip(roots, leaves, strict=True) if root.requires_grad]
         torch.autograd.backward([t for t, g in used if g is not None], [g for _, g in used if g is not None])
+        return total / targets.numel()
+
+    def _with_dropped_inputs(self, inputs: Tensor, targets: Tensor, *, step: int) -> float:
+        decoder, queries = self.decoder, targets.shape[1]
+        if decoder.config.score == "merged":
+            return self._reference.loss_and_gradients(inputs, targets, step=step)
+        decoder.zero_grad()
+        block, total = decoder.layers[0], 0.0
+        for part in chunks(inputs.shape[0], self._size(queries)):
+            masks = DropoutMasks(seed=self.dropout_seed, step=step, first=part.start)
+            x_BSD = functional.embedding(inputs[part], decoder.token_table()) + decoder.position_table()
+            x_BSD = masks.apply(x_BSD, decoder.config.dropout.embedding, block=0, site=Site.EMBEDDING)
+            y_BQO = attend_dropped(decoder, x_BSD, queries, masks)
+            logits = decoder.read_out(block.after_attention(x_BSD[:, -queries:], y_BQO, masks))
+            loss = functional.cross_entropy(logits.flatten(0, 1), targets[part].flatten(), reduction="sum")
+            torch.autograd.backward(loss / targets.numel())
+            total += loss.item()
         return total / targets.numel()
 
     @torch.no_grad()
