@@ -8,14 +8,17 @@ export OMP_NUM_THREADS := 1
 
 install: $(VENV)/.installed
 
-$(VENV)/.installed: pyproject.toml constraints.txt setup.py $(wildcard src/headwise/model/*.cpp)
+$(VENV)/.installed: pyproject.toml constraints.txt setup.py $(wildcard src/headwise/model/*.cpp src/headwise/model/*.h)
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[test]'
 	touch $@
 
 demo: install
 	$(BIN)/headwise train minimal --preset published --steps 1000 --out demo
-	$(BIN)/headwise show "$$(ls -d demo/minimal/*-s0 | head -n 1)" --figure demo/minimal.png
+	$(BIN)/headwise show demo/minimal/*-s0 --figure demo/minimal.png
+	$(BIN)/headwise phases demo/minimal/*-s0
+	$(BIN)/headwise reproduce --run demo/minimal/*-s0
+	$(BIN)/headwise report demo/minimal/*-s0 -o demo/minimal.html
 
 lint: install
 	$(BIN)/ruff check src tests
