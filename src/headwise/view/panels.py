@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from matplotlib.patches import Patch
 
 from headwise.view.overview import brightest, overlay
 from headwise.view.style import drawing, head_colour, new_figure, save
@@ -24,7 +25,7 @@ WIDTH = 7.0
 """Inches of a full-width figure in print."""
 
 PANEL = (4.0, 2.3)
-MAP = (1.75, 1.9)
+MAP = (1.75, 2.1)
 
 
 @dataclass(frozen=True)
@@ -133,6 +134,9 @@ def _draw_row(part: SubFigure, row: Sequence[Panel | Map | Grid]) -> None:
             draw_panel(place, item)
         else:
             draw_grid(place, item)
+    if isinstance(row[0], Map):
+        heads = [Patch(color=head_colour(h), label=f"head {h + 1}") for h in range(row[0].attention.shape[0])]
+        part.legend(handles=heads, loc="outside lower center", ncols=len(heads), handlelength=1.0)
 
 
 def draw_panel(axes: Axes, panel: Panel) -> None:
@@ -227,9 +231,3 @@ def _write(path: Path, columns: Sequence[str], rows: Sequence[Sequence[object]])
         writer = csv.writer(file)
         writer.writerow(columns)
         writer.writerows(rows)
-
-
-def head_key(heads: int) -> tuple[Curve, ...]:
-    """Legend entries for heads alone."""
-    nothing = np.zeros(0)
-    return tuple(Curve(f"head {h + 1}", nothing, nothing, colour=head_colour(h)) for h in range(heads))
