@@ -58,6 +58,11 @@ def padded(size: int) -> int:
     return -(-size // LANES) * LANES
 
 
+def eights(size: int) -> int:
+    """`size` rounded up to whole groups of eight, in which the kernel handles queries and keys."""
+    return -(-size // 8) * 8
+
+
 def pitch(size: int) -> int:
     """Distance of rows of `size`: whole vectors, and no multiple of 128, whose rows would share a few cache sets."""
     return padded(size) + (LANES if padded(size) % 128 == 0 else 0)
@@ -76,15 +81,15 @@ def fold(decoder: Decoder, queries: int, *, embedding_dropout: float) -> Folded:
         if config.positions == "relative":
             attention = block.attention
             lag_HSQ = attention.lag_HS[:, attention.lag_SS[-queries:].clamp(min=1) - 1].transpose(1, 2)
-            size = -(-decoder.positions // 8) * 8
-            lag = rows(functional.pad(lag_HSQ, (0, 0, 0, size - decoder.positions)), -(-queries // 8) * 8)
+            below = eights(decoder.positions) - decoder.positions
+            lag = rows(functional.pad(lag_HSQ, (0, 0, 0, below)), eights(queries))
     else:
         tables = tabulate(decoder)
         stream, offset = tables.stream_RO, tables.offset_O
         value = rows(tables.value_HRO, wide)
         score_HRR = tables.score_HRR.transpose(1, 2)
         by_token, by_position = score_HRR[:, :, : decoder.dictionary], score_HRR[:, :, -queries:]
-        score = torch.cat([rows(by_token, padded(decoder.dictionary)), rows(by_position, padded(queries))], dim=2)
+        score = torch.cat([rows(by_token, eights(decoder.dictionary)), rows(by_position, eights(queries))], dim=2)
     hidden = hidden_bias = gain = shift = back = back_bias = read = read_bias = none
     norm = block.norm_attention if config.norm == "post" else None
     if config.mlp:

@@ -122,6 +122,12 @@ struct Scratch {
 #else
 #define UNROLL _Pragma("GCC unroll 8")
 #endif
+// Lanes of two vectors of eight, counted 0 to 15.
+#if defined(__clang__) || __GNUC__ >= 12
+#define SHUFFLE_EIGHT __builtin_shufflevector
+#else
+#define SHUFFLE_EIGHT(a, b, ...) __builtin_shuffle(a, b, EightInts{__VA_ARGS__})
+#endif
 
 namespace plain {
 namespace {

@@ -42,6 +42,7 @@ static void gather_scores(const Model& m, const int64_t* tokens, float* scores) 
             const float* by_position = m.score + score_row(m, h, m.dictionary + j);
             float* out = scores + weight_at(m, h, j);
             const int last = last_query(m, j);
+#pragma GCC unroll 4
             for (int q = first_query(m, j); q < last; q++)
                 out[q] = by_token[query_tokens[q]] + by_position[query_tokens[q]];
         }
@@ -216,8 +217,43 @@ static void dot_keys(const Model& m, const float* rows, long rows_pitch, const f
     }
 }
 
+// Eight rows of eight become eight columns, in three rounds of exchanges.
+INLINE void transpose_eight(const float* from, long pitch, float* out, long out_pitch) {
+    Eight a[8], b[8];
+    UNROLL
+    for (int i = 0; i < 8; i++) a[i] = load<Eight>(from + i * pitch);
+    UNROLL
+    for (int i = 0; i < 8; i += 2) {
+        b[i] = SHUFFLE_EIGHT(a[i], a[i + 1], 0, 8, 2, 10, 4, 12, 6, 14);
+        b[i + 1] = SHUFFLE_EIGHT(a[i], a[i + 1], 1, 9, 3, 11, 5, 13, 7, 15);
+    }
+    UNROLL
+    for (int i = 0; i < 8; i += 4)
+        UNROLL
+        for (int k = 0; k < 2; k++) {
+            a[i + k] = SHUFFLE_EIGHT(b[i + k], b[i + k + 2], 0, 1, 8, 9, 4, 5, 12, 13);
+            a[i + k + 2] = SHUFFLE_EIGHT(b[i + k], b[i + k + 2], 2, 3, 10, 11, 6, 7, 14, 15);
+        }
+    UNROLL
+    for (int i = 0; i < 4; i++) {
+        store(out + i * out_pitch, SHUFFLE_EIGHT(a[i], a[i + 4], 0, 1, 2, 3, 8, 9, 10, 11));
+        store(out + (i + 4) * out_pitch, SHUFFLE_EIGHT(a[i], a[i + 4], 4, 5, 6, 7, 12, 13, 14, 15));
+    }
+}
+
+// out[column, row] = from[row, column]. Rows of `out` are padded to whole groups of eight.
 static void transpose(const float* from, long pitch, int rows, int columns, long out_pitch, float* out) {
-    for (int c = 0; c < columns; c++)
+    int c = 0;
+    for (; c + 8 <= columns; c += 8) {
+        int q = 0;
+        for (; q + 8 <= rows; q += 8) transpose_eight(from + q * pitch + c, pitch, out + c * out_pitch + q, out_pitch);
+        if (q < rows) {
+            float corner[64] = {};
+            for (int i = 0; i < rows - q; i++) store(corner + i * 8, load<Eight>(from + (q + i) * pitch + c));
+            transpose_eight(corner, 8, out + c * out_pitch + q, out_pitch);
+        }
+    }
+    for (; c < columns; c++)
         for (int q = 0; q < rows; q++) out[c * out_pitch + q] = from[q * pitch + c];
 }
 
@@ -252,6 +288,7 @@ static void scatter_scores(const Model& m, const int64_t* tokens, const float* g
             float* by_position = table + score_row(m, h, m.dictionary + j);
             const float* grad = grads + weight_at(m, h, j);
             const int first = first_query(m, j), last = last_query(m, j);
+#pragma GCC unroll 4
             for (int q = first; q < last; q++) {
                 by_token[query_tokens[q]] += grad[q];
                 by_position[query_tokens[q]] += grad[q];

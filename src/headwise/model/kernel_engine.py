@@ -23,7 +23,7 @@ from headwise.model.config import DropoutConfig
 from headwise.model.decoder import Decoder
 from headwise.model.dropout import Site, kept_scale, stream_keys, threshold
 from headwise.model.engine import AttentionSummary, Visit, chunks, sequences_at_a_time
-from headwise.model.folded import COLUMNS, Folded, fold, padded, pitch, rows
+from headwise.model.folded import COLUMNS, Folded, eights, fold, padded, pitch, rows
 
 GROUPS = 8
 TILE = 128
@@ -126,11 +126,11 @@ class Laid:
             writes=block.writes,
             units=config.mlp,
             context=min(config.context or positions, positions),
-            tokens_pitch=padded(decoder.dictionary),
-            score_pitch=padded(decoder.dictionary) + padded(queries),
+            tokens_pitch=eights(decoder.dictionary),
+            score_pitch=eights(decoder.dictionary) + eights(queries),
             writes_pitch=wide,
-            keys_pitch=-(-positions // 8) * 8,
-            queries_pitch=-(-queries // 8) * 8,
+            keys_pitch=eights(positions),
+            queries_pitch=eights(queries),
             units_pitch=padded(config.mlp),
             read_pitch=padded(decoder.dictionary),
             head_size=size if folded.project.numel() else 0,
