@@ -4,7 +4,8 @@
 
 Without runs it makes a run of 200 snapshots and a study of ten such seeds with the sizes of the published minimal
 model. Prints one line per page and exits with 1 where a limit is missed: 1.5 MB for a run, 5 MB for a study, first
-paint within a second, 95 of 100 redraws of the slider within 33 ms.
+paint within a second, 95 of 100 redraws of the slider within 33 ms. A redraw is the time that the page takes in a
+frame; frame to frame also counts what else the machine does, so the same page at rest is given beside it.
 """
 
 from __future__ import annotations
@@ -28,13 +29,13 @@ FIRST_PAINT_MS = 1000.0
 REDRAW_MS = 33.0
 LOADS = 5
 
-DRIVE = """async () => {
+DRIVE = """async (moving) => {
     const times = headwise.times(), work = [], gaps = [];
     let before = null;
     for (let k = 0; k < 300; k++) {
         // Callbacks of one frame run in the order in which they were asked for: a clock, the page's redraw, a clock.
         const start = new Promise(done => requestAnimationFrame(() => done(performance.now())));
-        headwise.goTo(times[(7 * k) % times.length]);
+        if (moving) headwise.goTo(times[(7 * k) % times.length]);
         const end = new Promise(done => requestAnimationFrame(() => done(performance.now())));
         work.push(await end - await start);
         const now = await end;
@@ -78,14 +79,18 @@ def measure(browser: Browser, name: str, members: list[Member], folder: Path) ->
             page.wait_for_timeout(20)
         paints.append(page.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime"))
         ready.append(page.evaluate("performance.now()"))
-        result: dict[str, Any] = page.evaluate(DRIVE) if len(paints) == LOADS else {}
+        if len(paints) == LOADS:
+            result: dict[str, Any] = page.evaluate(DRIVE, True)
+            idle: dict[str, Any] = page.evaluate(DRIVE, False)
         page.close()
     work, gaps = np.array(result["work"]), np.array(result["gaps"])
     met = size < LIMITS[name] and np.median(paints) < FIRST_PAINT_MS and np.quantile(work, 0.95) < REDRAW_MS
     print(
         f"{name:<6} {len(members):>2} run(s)  {size / 1e6:.2f} MB  first paint {np.median(paints):.0f} ms  "
         f"ready {np.median(ready):.0f} ms  redraw median {np.median(work):.1f} ms, 95th percentile "
-        f"{np.quantile(work, 0.95):.1f} ms  frame to frame 95th percentile {np.quantile(gaps, 0.95):.1f} ms  "
+        f"{np.quantile(work, 0.95):.1f} ms  frame to frame median {np.median(gaps):.1f} ms, 95th "
+        f"percentile {np.quantile(gaps, 0.95):.1f} ms "
+        f"(page at rest: {np.quantile(idle['gaps'], 0.95):.1f} ms)  "
         f"{'met' if met else 'MISSED'}"
     )
     return bool(met)

@@ -59,7 +59,9 @@ function chips() {
     bar.append(group);
   };
   if (heads > 1) row("Heads", Array.from({ length: heads }, (_, k) => `head ${k + 1}`), state.hiddenHeads, (k) => swatch(headColour(k)));
-  if (groups) row("Groups", groups.groups.map((lags, g) => `${groups.groupNames[g]} ${lags.length > 1 ? "lags" : "lag"} ${lagText(lags)}`), state.hiddenGroups, (g) => lineSample(groupColour(g), groupDash(g)));
+  const alike = sides.every((side) => JSON.stringify(side.groups) === JSON.stringify(groups && groups.groups));
+  const named = (lags, g) => groups.groupNames[g] + (alike ? ` ${lags.length > 1 ? "lags" : "lag"} ${lagText(lags)}` : "");
+  if (groups) row("Groups", groups.groups.map(named), state.hiddenGroups, (g) => lineSample(groupColour(g), groupDash(g)));
   return bar.childElementCount ? bar : null;
 }
 

@@ -50,5 +50,6 @@ function makeCanvas(label, heightFor, draw) {
     return true;
   };
   new ResizeObserver(() => { if (measure()) paint(); }).observe(canvas);
-  return { canvas, paint: () => { measure(); paint(); }, size: () => [width, height] };
+  // Measuring in every frame would make the browser lay the page out several times a frame; the observer sees changes.
+  return { canvas, paint: () => { if (!width) measure(); paint(); } };
 }

@@ -9,8 +9,16 @@ function isDark() {
   return chosen === "dark" || (chosen !== "light" && darkQuery.matches);
 }
 
+// Asking the browser for a colour makes it bring all styles up to date, so each is asked for once a theme.
+const inks = new Map();
 function ink(name) {
-  return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+  if (!inks.has(name)) inks.set(name, getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim());
+  return inks.get(name);
+}
+
+function themeChanged() {
+  inks.clear();
+  for (const listener of themeListeners) listener();
 }
 
 function headColour(index) {
@@ -46,11 +54,11 @@ function wireTheme() {
   const apply = (value) => {
     if (value === "auto") delete document.documentElement.dataset.theme;
     else document.documentElement.dataset.theme = value;
-    for (const listener of themeListeners) listener();
+    themeChanged();
   };
   const before = remembered("headwise-theme");
   choice.value = before === "light" || before === "dark" ? before : "auto";
   if (choice.value !== "auto") apply(choice.value);
   choice.addEventListener("change", () => { remember("headwise-theme", choice.value); apply(choice.value); });
-  darkQuery.addEventListener("change", () => { for (const listener of themeListeners) listener(); });
+  darkQuery.addEventListener("change", themeChanged);
 }
