@@ -89,6 +89,15 @@ def test_config_file_and_precedence(capsys: pytest.CaptureFixture[str], tmp_path
     assert "not valid TOML" in refused(capsys, tmp_path, "minimal", "--config", file)
 
 
+def test_none_empties_a_key_or_names_a_choice(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ("--train.clip", "none", "--model.context", "none", "--model.score_scale", "none", "--model.norm=none")
+    code, stdout, _ = run(capsys, "train", "full", *arguments, "--dry-run")
+    config = json.loads(stdout)["config"]
+    assert code == 0
+    assert (config["train"]["clip"], config["model"]["context"]) == (None, None)
+    assert (config["model"]["score_scale"], config["model"]["norm"]) == ("none", "none")
+
+
 def test_samples_below_the_batch_shrink_it(capsys: pytest.CaptureFixture[str]) -> None:
     _, stdout, _ = run(capsys, "train", "minimal", "--train.samples", 600, "--dry-run")
     assert json.loads(stdout)["config"]["train"]["batch"] == 600

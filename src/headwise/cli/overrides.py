@@ -142,8 +142,6 @@ def _value(key: str, texts: list[str]) -> Any:
 
 
 def literal(text: str) -> Any:
-    if text.lower() in ("none", "null"):
-        return None
     try:
         return json.loads(text)
     except (ValueError, RecursionError):

@@ -6,9 +6,9 @@ import difflib
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar, get_args
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 
 from headwise.core.errors import ConfigError
 
@@ -21,6 +21,15 @@ class Config(BaseModel):
     """A frozen record whose JSON form is its identity."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, validate_default=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _word_for_nothing(cls, values: Any) -> Any:
+        """TOML and command lines have no null: `none` stands for it in the keys that may be empty, and only there."""
+        if not isinstance(values, Mapping):
+            return values
+        optional = {name for name, field in cls.model_fields.items() if type(None) in get_args(field.annotation)}
+        return {key: None if key in optional and value == "none" else value for key, value in values.items()}
 
 
 def content_hash(content: Mapping[str, Any]) -> str:
