@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from headwise.flow.config import FlowConfig
     from headwise.model.config import ModelConfig
     from headwise.phases.report import detect
+    from headwise.probe import watch
     from headwise.study.config import RunConfig
     from headwise.study.experiments import experiment
     from headwise.task.config import TaskConfig
@@ -25,6 +26,7 @@ _HOME = {
     "simulate": "headwise.api",
     "check": "headwise.api",
     "detect": "headwise.phases.report",
+    "watch": "headwise.probe",
     "experiment": "headwise.study.experiments",
     "RunConfig": "headwise.study.config",
     "TaskConfig": "headwise.task.config",
@@ -45,6 +47,7 @@ __all__ = [
     "load",
     "simulate",
     "train",
+    "watch",
 ]
 
 
