@@ -46,8 +46,11 @@ def print_summary(summary: dict[str, Any]) -> None:
     final = summary["final"]
     if not final:
         return
-    divergences = "  ".join(f"{name} {_shown(value)}" for name, value in final.get("kl", {}).items())
-    console.print(f"excess loss {_shown(final.get('excess_loss'))}   KL from {divergences}", soft_wrap=True)
+    told = [f"excess loss {_shown(final['excess_loss'])}"] if "excess_loss" in final else []
+    if final.get("kl"):
+        told.append("KL from " + "  ".join(f"{name} {_shown(value)}" for name, value in final["kl"].items()))
+    if told:
+        console.print("   ".join(told), soft_wrap=True)
     if "attention_by_group" not in final:
         return
     blocks = final["attention_by_group"]

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 EndStatus = Literal["finished", "diverged"]
 
-LIBRARIES = ("headwise", "numpy", "torch", "scipy", "pyarrow", "safetensors", "xarray")
+LIBRARIES = ("headwise", "numpy", "torch", "scipy", "pyarrow", "safetensors", "xarray", "transformers")
 
 
 def describe_run(

@@ -87,7 +87,8 @@ def draw_divergences(axes: Axes, trajectory: xr.Dataset) -> None:
             )
     axes.set(xlabel="step", ylabel="nats", title="KL from each predictor to the model")
     axes.set_ylim(bottom=0)
-    legend_beside(axes)
+    if axes.get_legend_handles_labels()[0]:
+        legend_beside(axes)
 
 
 def draw_group_attention(axes: Axes, trajectory: xr.Dataset) -> None:
