@@ -36,6 +36,8 @@ def test_start_b_is_kept_and_read_by_phases_and_show(capsys: pytest.CaptureFixtu
     shown = answer(capsys, "show", flow["run"], "--json")
     assert shown["status"] == "finished"
     assert shown["final"]["excess_loss"] == pytest.approx(flow["loss_at"]["3000"], rel=1e-6)
+    assert main(["show", flow["run"], "--figure", str(tmp_path / "s.png")]) == 0
+    assert "KL from" not in capsys.readouterr().out
     assert main(["phases", flow["run"], "--figure", str(tmp_path / "p.svg")]) == 0
     assert "head 3 leaves" in capsys.readouterr().out
 
