@@ -27,7 +27,8 @@ static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "dropout masks are read
 namespace {
 
 constexpr uint64_t GOLDEN = 0x9E3779B97F4A7C15ull;
-constexpr int COLUMNS = 64;  // columns worked on at a time: their values stay in the first-level cache
+constexpr int COLUMNS = 64;             // columns worked on at a time,
+constexpr int VALUE_BYTES = 3 << 13;    // in as many heads as keep the values in the first-level cache
 
 enum Site { EMBEDDING = 0, ATTENTION = 1, ATTENTION_BRANCH = 2, MLP = 3, MLP_BRANCH = 4, SITES = 5 };
 

@@ -109,14 +109,23 @@ static void keep_positive(const float* from, long count, float* to) {
     }
 }
 
-// One block of columns of every key's value, scaled: [head, key, COLUMNS].
-static void gather_values(const Model& m, const int64_t* tokens, int from, int columns, float* values) {
+// Heads whose values of one block of columns fit the first-level cache together.
+struct Heads {
+    int first, last;
+};
+INLINE int heads_at_a_time(const Model& m) {
+    const int fit = VALUE_BYTES / (m.keys_pitch * COLUMNS * 4);
+    return fit < 1 ? 1 : fit < m.heads ? fit : m.heads;
+}
+
+// One block of columns of the values of some heads, scaled: [head, key, COLUMNS].
+static void gather_values(const Model& m, const int64_t* tokens, Heads heads, int from, int columns, float* values) {
     const Floats scale = splat<Floats>(m.drops[ATTENTION].scale);
-    for (int h = 0; h < m.heads; h++)
+    for (int h = heads.first; h < heads.last; h++)
         for (int j = 0; j < m.positions; j++) {
             const float* by_token = m.value + value_row(m, h, tokens[j]) + from;
             const float* by_position = m.value + value_row(m, h, m.dictionary + j) + from;
-            float* out = values + ((long)h * m.keys_pitch + j) * COLUMNS;
+            float* out = values + ((long)(h - heads.first) * m.keys_pitch + j) * COLUMNS;
             for (int c = 0; c < columns; c += LANES)
                 store(out + c, (load<Floats>(by_token + c) + load<Floats>(by_position + c)) * scale);
         }
@@ -124,28 +133,29 @@ static void gather_values(const Model& m, const int64_t* tokens, int from, int c
 
 constexpr int QUERY_ROWS = 4;  // queries of a register block: few, so that few of their keys lie ahead
 
-// out[query, columns] = sum over heads and keys of weight * value.
-static void mix_values(const Model& m, const float* weights, const float* values, long head, int columns, float* out) {
+// out[query, columns] = sum over heads and keys of weight * value; added to what the heads before have left there.
+static void mix_values(const Model& m, Heads heads, const float* weights, const float* values, long head, int columns,
+                       float* out) {
     const int blocks = (m.queries + QUERY_ROWS - 1) / QUERY_ROWS;
     for (int b = 0; b < blocks; b++) {
         const int q0 = m.queries * b / blocks, q1 = m.queries * (b + 1) / blocks;
         const int j0 = first_key(m, q0), j1 = last_key(m, q1 - 1);
         Product p;
-        p.a = weights + weight_at(m, 0, j0) + q0;
+        p.a = weights + weight_at(m, heads.first, j0) + q0;
         p.a_head = weight_at(m, 1, 0), p.a_k = m.queries_pitch, p.a_m = 1;
         p.b = values + (long)j0 * COLUMNS;
         p.b_head = head, p.b_k = COLUMNS;
         p.c = out + (long)q0 * m.writes_pitch, p.c_m = m.writes_pitch;
-        p.heads = m.heads, p.depth = j1 - j0, p.add = false;
+        p.heads = heads.last - heads.first, p.depth = j1 - j0, p.add = heads.first > 0;
         product(p, q1 - q0, columns);
     }
 }
 
 // values[key, columns] = sum over queries of weight * gradient.
-static void value_gradients(const Model& m, const float* weights, const float* grads, long head, int columns,
-                            float* values) {
+static void value_gradients(const Model& m, Heads heads, const float* weights, const float* grads, long head,
+                            int columns, float* values) {
     const int blocks = (m.positions + 5) / 6;
-    for (int h = 0; h < m.heads; h++)
+    for (int h = heads.first; h < heads.last; h++)
         for (int b = 0; b < blocks; b++) {
             const int j0 = m.positions * b / blocks, j1 = m.positions * (b + 1) / blocks;
             const int q0 = first_query(m, j0), q1 = last_query(m, j1 - 1);
@@ -153,20 +163,20 @@ static void value_gradients(const Model& m, const float* weights, const float* g
             p.a = weights + weight_at(m, h, j0) + q0;
             p.a_head = 0, p.a_k = 1, p.a_m = m.queries_pitch;
             p.b = grads + (long)q0 * m.writes_pitch, p.b_head = 0, p.b_k = m.writes_pitch;
-            p.c = values + h * head + (long)j0 * COLUMNS, p.c_m = COLUMNS;
+            p.c = values + (h - heads.first) * head + (long)j0 * COLUMNS, p.c_m = COLUMNS;
             p.heads = 1, p.depth = q1 - q0, p.add = false;
             product(p, j1 - j0, columns);
         }
 }
 
-static void scatter_values(const Model& m, const int64_t* tokens, const float* grads, int from, int columns,
-                           float* table) {
+static void scatter_values(const Model& m, const int64_t* tokens, Heads heads, const float* grads, int from,
+                           int columns, float* table) {
     const Floats scale = splat<Floats>(m.drops[ATTENTION].scale);
-    for (int h = 0; h < m.heads; h++)
+    for (int h = heads.first; h < heads.last; h++)
         for (int j = 0; j < m.positions; j++) {
             float* by_token = table + value_row(m, h, tokens[j]) + from;
             float* by_position = table + value_row(m, h, m.dictionary + j) + from;
-            const float* grad = grads + ((long)h * m.keys_pitch + j) * COLUMNS;
+            const float* grad = grads + ((long)(h - heads.first) * m.keys_pitch + j) * COLUMNS;
             for (int c = 0; c < columns; c += LANES) {
                 const Floats g = load<Floats>(grad + c) * scale;
                 store(by_token + c, load<Floats>(by_token + c) + g);
@@ -308,7 +318,7 @@ struct AttentionScratch {
     explicit AttentionScratch(const Model& m)
         : used(weight_at(m, m.heads, 0)),
           slopes(weight_at(m, m.heads, 0)),
-          values((long)m.heads * m.keys_pitch * COLUMNS),
+          values((long)heads_at_a_time(m) * m.keys_pitch * COLUMNS),
           across((long)(m.head_size > COLUMNS ? m.head_size : COLUMNS) * m.queries_pitch),
           keep((long)m.heads * m.queries * m.positions + 64) {}
 };
@@ -337,6 +347,10 @@ static const float* mixing_weights(const Model& m, AttentionScratch& scratch, co
     return scratch.used.data;
 }
 
+INLINE Heads from_head(const Model& m, int first) {
+    const int last = first + heads_at_a_time(m);
+    return {first, last < m.heads ? last : m.heads};
+}
 INLINE long head_of_values(const Model& m) { return (long)m.keys_pitch * COLUMNS; }
 
 static void attention_forward(const Model& m, const int64_t* tokens, uint64_t key, AttentionScratch& scratch,
@@ -345,8 +359,11 @@ static void attention_forward(const Model& m, const int64_t* tokens, uint64_t ke
     const float* mixing = finish_weights(m, key, scratch, watch, weights);
     for (int from = 0; from < m.writes; from += COLUMNS) {
         const int columns = groups_of_eight(m.writes - from < COLUMNS ? m.writes - from : COLUMNS);
-        gather_values(m, tokens, from, columns, scratch.values.data);
-        mix_values(m, mixing, scratch.values.data, head_of_values(m), columns, out + from);
+        for (int h = 0; h < m.heads; h += heads_at_a_time(m)) {
+            const Heads heads = from_head(m, h);
+            gather_values(m, tokens, heads, from, columns, scratch.values.data);
+            mix_values(m, heads, mixing, scratch.values.data, head_of_values(m), columns, out + from);
+        }
     }
 }
 
@@ -357,13 +374,18 @@ static void attention_backward(const Model& m, const int64_t* tokens, AttentionS
     for (int from = 0; from < m.writes; from += COLUMNS) {
         const int real = m.writes - from < COLUMNS ? m.writes - from : COLUMNS;
         const int columns = groups_of_eight(real);
-        // The forward pass has left them there if there is no other sequence and no other block of columns.
-        if (m.tile > 1 || m.writes > COLUMNS) gather_values(m, tokens, from, columns, values);
         transpose(grads + from, m.writes_pitch, m.queries, real, m.queries_pitch, across);
-        for (int h = 0; h < m.heads; h++)
-            dot_keys(m, values + h * head_of_values(m), COLUMNS, across, real, from > 0, slopes + weight_at(m, h, 0));
-        value_gradients(m, mixing, grads + from, head_of_values(m), columns, values);
-        scatter_values(m, tokens, values, from, columns, to.value);
+        for (int first = 0; first < m.heads; first += heads_at_a_time(m)) {
+            const Heads heads = from_head(m, first);
+            // The forward pass has left the values there if there were no others in between.
+            if (m.tile > 1 || m.writes > COLUMNS || heads_at_a_time(m) < m.heads)
+                gather_values(m, tokens, heads, from, columns, values);
+            for (int h = heads.first; h < heads.last; h++)
+                dot_keys(m, values + (h - first) * head_of_values(m), COLUMNS, across, real, from > 0,
+                         slopes + weight_at(m, h, 0));
+            value_gradients(m, heads, mixing, grads + from, head_of_values(m), columns, values);
+            scatter_values(m, tokens, heads, values, from, columns, to.value);
+        }
     }
     softmax_gradients(m, weights, slopes);
     scatter_scores(m, tokens, slopes, to.score);

@@ -295,7 +295,10 @@ static double train_tile(const Model& m, const Batch& batch, const Gradients& to
                  false);
         clock.lap(PRODUCTS);
     } else {
-        std::memcpy(grad, stream, sizeof(float) * rows * m.writes_pitch);
+        if (m.units)
+            std::memcpy(grad, stream, sizeof(float) * rows * m.writes_pitch);
+        else
+            grad = stream;
         loss = cross_entropy(m, targets, batch.weight, grad, m.writes_pitch, rows, nullptr);
         clock.lap(LOSS);
     }

@@ -212,7 +212,7 @@ static void dropped_forward(const Model& m, const Batch& batch, long start, int 
         for (int b = 0; b < m.value_blocks; b++) {
             const int from = b * COLUMNS;
             const int columns = groups_of_eight(m.writes - from < COLUMNS ? m.writes - from : COLUMNS);
-            mix_values(m, mixing, t.value(m, b, 0) + row * COLUMNS, t.rows * COLUMNS, columns,
+            mix_values(m, {0, m.heads}, mixing, t.value(m, b, 0) + row * COLUMNS, t.rows * COLUMNS, columns,
                        out + (long)n * m.queries * m.writes_pitch + from);
         }
     }
@@ -235,7 +235,7 @@ static void dropped_backward(const Model& m, const Batch& batch, long start, int
             for (int h = 0; h < m.heads; h++)
                 dot_keys(m, t.value(m, b, h) + row * COLUMNS, COLUMNS, scratch.across.data, real, b > 0,
                          slopes + weight_at(m, h, 0));
-            value_gradients(m, mixing, grad, t.rows * COLUMNS, groups_of_eight(real), t.value(m, b, 0) + row * COLUMNS);
+            value_gradients(m, {0, m.heads}, mixing, grad, t.rows * COLUMNS, groups_of_eight(real), t.value(m, b, 0) + row * COLUMNS);
         }
         softmax_gradients(m, here, slopes);
         for (int h = 0; h < m.heads; h++) {
