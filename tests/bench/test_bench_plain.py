@@ -7,7 +7,7 @@ import torch
 
 from headwise.bench.accuracy import gradient_errors, relu_flips
 from headwise.bench.cases import NAMES, Name, Sizes, contenders, engine, paper_sizes, prepared
-from headwise.bench.plain import oracle_gradients, plain_evaluation, plain_model
+from headwise.bench.plain import PlainMinimal, oracle_gradients, plain_evaluation, plain_model
 from headwise.model import kernel
 from headwise.model.decoder import Decoder
 from headwise.model.dropout import DropoutMasks
@@ -82,3 +82,10 @@ def test_a_flipped_unit_is_detected() -> None:
 def test_contenders_of_a_case_all_run(case: Name) -> None:
     for run in contenders(case, small(case)).values():
         run()
+
+
+def test_both_ways_to_write_the_minimal_model_agree() -> None:
+    decoder, inputs, targets = moved(small("minimal"))
+    expected, _ = decoder(inputs, targets.shape[1])
+    for order in ("equation", "pairwise"):
+        torch.testing.assert_close(PlainMinimal(decoder, order)(inputs, targets.shape[1]), expected)

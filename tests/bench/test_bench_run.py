@@ -52,6 +52,16 @@ def test_text_and_page_name_the_machine_and_every_number(result: dict[str, dict]
             assert f"{result['memory'][case][path]:.2f}" in written
 
 
+def test_a_page_from_a_poor_measurement_says_so(result: dict[str, dict]) -> None:
+    quiet = result | {
+        "machine": result["machine"] | {"load": 0.1},
+        "settings": result["settings"] | {"repeats": 7, "clock": "wall"},
+    }
+    assert "Provisional" not in page(quiet)
+    assert "only 2 repeats" in page(quiet | {"settings": quiet["settings"] | {"repeats": 2}})
+    assert "load 3.0" in page(quiet | {"machine": quiet["machine"] | {"load": 3.0}})
+
+
 def test_operations_by_hand() -> None:
     sizes = paper_sizes("minimal", batch=1)
     # Three heads; query q of 0..19 sees 6 + q keys; fifty columns; forward once, backward twice; two per product.

@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple, get_args
 import torch
 from torch import Tensor
 
-from headwise.bench.plain import plain_evaluation, plain_model, plain_step
+from headwise.bench.plain import Plain, PlainMinimal, plain_evaluation, plain_model, plain_step
 from headwise.model import kernel
 from headwise.model.config import FULL_PUBLISHED, FULL_TEXT, MINIMAL_PUBLISHED, ModelConfig
 from headwise.model.decoder import Decoder
@@ -22,7 +22,7 @@ from headwise.model.tabulated import TabulatedEngine
 
 Name = Literal["minimal", "full", "full_embedding_dropout", "evaluation"]
 NAMES: tuple[Name, ...] = get_args(Name)
-Contender = Literal["plain", "plain_chunked", "reference", "torch", "kernel"]
+Contender = Literal["plain", "plain_chunked", "plain_pairwise", "reference", "torch", "kernel"]
 CHUNK = 50
 SEED = 1
 
@@ -73,10 +73,10 @@ def contenders(case: Name, sizes: Sizes) -> dict[Contender, Callable[[], object]
     decoder, inputs, targets = prepared(sizes)
     plain = plain_model(decoder)
 
-    def run_plain(chunk: int | None) -> Callable[[], object]:
+    def run_plain(chunk: int | None, model: Plain = plain) -> Callable[[], object]:
         if case == "evaluation":
-            return lambda: plain_evaluation(plain, inputs, counted=sizes.T, chunk=chunk)
-        return lambda: plain_step(plain, inputs, targets, chunk=chunk)
+            return lambda: plain_evaluation(model, inputs, counted=sizes.T, chunk=chunk)
+        return lambda: plain_step(model, inputs, targets, chunk=chunk)
 
     def run_path(path: Contender) -> Callable[[], object]:
         runner = engine(path, decoder)
@@ -85,6 +85,8 @@ def contenders(case: Name, sizes: Sizes) -> dict[Contender, Callable[[], object]
         return lambda: runner.loss_and_gradients(inputs, targets, step=0)
 
     found: dict[Contender, Callable[[], object]] = {"plain": run_plain(None), "plain_chunked": run_plain(CHUNK)}
+    if case == "minimal":
+        found["plain_pairwise"] = run_plain(None, PlainMinimal(decoder, "pairwise"))
     paths: tuple[Contender, ...] = (
         ("reference", "torch", "kernel") if kernel.missing() is None else ("reference", "torch")
     )

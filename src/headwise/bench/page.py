@@ -15,6 +15,7 @@ from headwise.bench.cases import Name
 from headwise.bench.run import run_benchmark
 
 PAGE = Path("docs/performance.md")
+BUSY, REPEATS = 0.5, 7
 TITLES: dict[Name, str] = {
     "minimal": "step of the minimal model",
     "full": "step of the full model",
@@ -24,6 +25,7 @@ TITLES: dict[Name, str] = {
 WORDS = {
     "plain": "plain torch, whole batch",
     "plain_chunked": "plain torch, chunks of 50",
+    "plain_pairwise": "plain torch, pairwise einsum",
     "reference": "reference",
     "torch": "torch path",
     "kernel": "kernel",
@@ -41,10 +43,11 @@ def page(result: dict[str, Any]) -> str:
         "**kernel**, which runs the whole block in C++ (`--compute.path auto|kernel|torch|reference`). The kernel is "
         "built at installation where a compiler is found; nothing else needs it. Models with two blocks or a norm "
         "before attention run on the reference.",
-        f"Measured with `python -m headwise.bench.page` on {machine['processor']} ({machine['cores']} cores seen, one "
+        f"Measured on {machine['processor']} ({machine['cores']} cores seen, one "
         f"thread used, load {machine['load']:.1f} at the start), {machine['system']}, Python {machine['python']}, "
         f"torch {machine['torch']}; batch {settings['batch']}, medians of {settings['repeats']} interleaved repeats, "
         f"{settings['clock']} time. Path in use: {result['path']['path']}, {result['path']['why']}.",
+        *_caution(result),
         "## Seconds",
         _table(
             ["", *WORDS.values(), "floor"],
@@ -69,7 +72,10 @@ def page(result: dict[str, Any]) -> str:
                 for case, ratios in result["ratio"].items()
             ],
         ),
-        "In parentheses: the smallest and the largest ratio within one repeat.",
+        "In parentheses: the smallest and the largest ratio within one repeat. Plain torch for the minimal model is "
+        "one einsum of three factors for each line of the model; written pairwise it is faster itself, and over that "
+        + ", ".join(f"the {WORDS[p]} is {v:.1f}" for p, v in result["ratio_pairwise"]["minimal"].items())
+        + " times faster.",
     ]
     if result["profile"]:
         parts += ["## Where the kernel's time goes", _profile(result)]
@@ -82,6 +88,17 @@ def page(result: dict[str, Any]) -> str:
     if result["growth"]:
         parts += ["## Growth", _growth(result)]
     return "\n\n".join(parts) + "\n"
+
+
+def _caution(result: dict[str, Any]) -> list[str]:
+    """What keeps these numbers from being the ones to quote, if anything does."""
+    settings, load = result["settings"], result["machine"]["load"]
+    problems = [] if load is None or load < BUSY else [f"other work was running (load {load:.1f})"]
+    if settings["repeats"] < REPEATS:
+        problems.append(f"only {settings['repeats']} repeats")
+    if settings["clock"] != "wall":
+        problems.append("processor time instead of elapsed time")
+    return [f"**Provisional**: {'; '.join(problems)}."] if problems else []
 
 
 def _profile(result: dict[str, Any]) -> str:

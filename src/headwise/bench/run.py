@@ -34,8 +34,9 @@ def run_benchmark(
     """Time every case. `extent` "times" leaves out accuracy, memory and growth, which take most of the minutes.
 
     Keys: `ratio` and `ratio_chunked` (case, path: times faster than plain on the whole batch, in chunks),
-    `ratio_spread`, `seconds`, `floor` (seconds, and the machine's operations per second), `profile` (seconds by stage
-    of the kernel), `grad_error`, `memory` (gigabytes), `growth`, `machine`, `settings`, `path`.
+    `ratio_pairwise` (over the faster way to write the plain minimal model), `ratio_spread`, `seconds`, `floor`
+    (seconds, and the machine's operations per second), `profile` (seconds by stage of the kernel), `grad_error`,
+    `memory` (gigabytes), `growth`, `machine`, `settings`, `path`.
     """
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
@@ -51,7 +52,19 @@ def _run(*, batch: int, repeats: int, clock: Clock, extent: Extent) -> dict[str,
         "machine": machine(),
         "path": choice._asdict(),
         "settings": {"batch": batch, "repeats": repeats, "clock": clock, "threads": 1},
-        **{key: {} for key in ("seconds", "ratio", "ratio_chunked", "ratio_spread", "floor", "grad_error", "memory")},
+        **{
+            key: {}
+            for key in (
+                "seconds",
+                "ratio",
+                "ratio_chunked",
+                "ratio_pairwise",
+                "ratio_spread",
+                "floor",
+                "grad_error",
+                "memory",
+            )
+        },
         **{key: {} for key in ("profile", "growth")},
     }
     rate = product_rate()
@@ -63,6 +76,8 @@ def _run(*, batch: int, repeats: int, clock: Clock, extent: Extent) -> dict[str,
         plain, chunked = seconds["plain"], seconds["plain_chunked"]
         result["seconds"][case] = {name: statistics.median(times) for name, times in seconds.items()}
         result["ratio"][case] = {path: ratio(plain, seconds[path]) for path in fast}
+        if "plain_pairwise" in seconds:
+            result["ratio_pairwise"][case] = {path: ratio(seconds["plain_pairwise"], seconds[path]) for path in fast}
         result["ratio_chunked"][case] = {path: ratio(chunked, seconds[path]) for path in fast}
         result["ratio_spread"][case] = {path: spread(plain, seconds[path]) for path in fast}
         result["floor"][case] = operations(case, sizes) / rate
@@ -112,7 +127,7 @@ def _processor() -> str:
 def render(result: dict[str, Any]) -> str:
     """A table of the benchmark for a terminal."""
     lines = [f"path in use: {result['path']['path']} ({result['path']['why']})", ""]
-    names = ["plain", "plain_chunked", "reference", "torch", "kernel"]
+    names = ["plain", "plain_chunked", "plain_pairwise", "reference", "torch", "kernel"]
     lines.append(f"{'seconds':24}" + "".join(f"{name:>15}" for name in names) + f"{'floor':>10}")
     for case, seconds in result["seconds"].items():
         cells = "".join(f"{seconds[n]:15.4f}" if n in seconds else f"{'-':>15}" for n in names)
