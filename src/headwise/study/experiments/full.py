@@ -9,7 +9,11 @@ from headwise.training.config import TrainConfig
 
 
 def full(preset: Preset) -> RunConfig:
-    """A single-block decoder with layer norm, residual connections, MLP and dropout; twelve lags in groups of four."""
+    """A single-block decoder with layer norm, residual connections, MLP and dropout; twelve lags in groups of four.
+
+    `headwise train full --train.batch 500 --steps 600`: 2.4 minutes on one core with the kernel (seed 0); excess loss
+    0.36, KL from the three prefixes 1.79, 0.66 and 0.36, each head on a group of its own (0.82, 0.78, 0.56).
+    """
     if preset == "published":
         return RunConfig(
             experiment="full",
