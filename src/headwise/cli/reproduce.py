@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -54,6 +56,7 @@ def run(arguments: argparse.Namespace, extra: list[str]) -> int:
     from headwise.paper.manifest import ENTRIES, HEADLINE, select
     from headwise.paper.plan import Plan, describe
     from headwise.paper.reproduce import draw_all, judge_all, write_verdicts
+    from headwise.paper.verdicts_page import illustrations, statements_of, write_statements, write_verdicts_page
     from headwise.store import check_writable
 
     if arguments.workers < 1:
@@ -78,10 +81,14 @@ def run(arguments: argparse.Namespace, extra: list[str]) -> int:
         failed = _compute(plan, arguments)
     told = (lambda line: None) if arguments.quiet else say
     verdicts = judge_all(plan, told)
-    draw_all(plan, arguments.into, told)
+    draw_all(replace(plan, entries=(*plan.entries, *illustrations(plan))), arguments.into, told)
     path = write_verdicts(verdicts, arguments.into)
+    if statements := statements_of(plan):
+        write_statements(statements, arguments.into)
+    page = write_verdicts_page(arguments.into, command=shlex.join(["headwise", *sys.argv[1:]]), runs=arguments.out)
     _show(verdicts, arguments)
     say(f"wrote {path}")
+    say(f"wrote {page}: open it in a browser; each verdict opens its figure and numbers")
     for outcome in failed:
         say(f"headwise: {outcome.run} {outcome.status}: {outcome.reason}")
     return 4 if failed else 0

@@ -30,6 +30,7 @@ HEADLINE = (
     "representation",
     "symmetry",
     "gauge",
+    "theorems",
     "order",
     "joint",
     "competition",
@@ -44,7 +45,9 @@ HEADLINE = (
     "fig-overview",
     "table-levels-minimal",
     "fig-ablations",
+    "fig-generalization",
     "fig-collaboration",
+    "fig-simulations",
 )
 """Runs in minutes at quick scale."""
 

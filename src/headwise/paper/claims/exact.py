@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import functools
 import itertools
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from headwise.core.seeds import Stream, generator
 from headwise.paper.entry import Case, Claim
+from headwise.paper.scale import Scale
 from headwise.paper.verdict import Judgement
+
+if TYPE_CHECKING:
+    from headwise.theory.registry import Result
 
 SHARPNESS = (5.0, 10.0, 20.0, 40.0)
 LAST = 1e-6
 ROUNDING = 1e-9
 DISJOINT = 0.5
 SEQUENCES = 50
+TRIALS: dict[Scale, int] = {"quick": 3, "paper": 20}
 
 
 def judge_representation(case: Case) -> Judgement:
@@ -94,22 +100,22 @@ def judge_gauge(case: Case) -> Judgement:
 
 
 @functools.lru_cache(maxsize=8)
-def judge_theorems_of(trials: int, seed: int) -> Judgement:
-    """Every statement as corrected; measured: how many fail. What fails as printed is named."""
+def checked(scale: Scale, seed: int) -> tuple[Result, ...]:
+    """Every statement of the theory on random instances, few of them at quick scale."""
     from headwise.theory.registry import run_checks
 
-    results = run_checks(trials=trials, seed=seed)
+    return tuple(run_checks(trials=TRIALS[scale], seed=seed))
+
+
+def judge_theorems(case: Case) -> Judgement:
+    """Every statement as corrected; measured: how many fail. What fails as printed is named."""
+    results = checked(case.scale, case.seed)
     failing = [result.name for result in results if result.corrected.verdict == "fails"]
     misprinted = [result.name for result in results if result.printed.verdict == "fails"]
     note = f"{len(results)} statements; as printed fail: {', '.join(misprinted) or 'none'}"
     if failing:
         note += f"; as corrected fail: {', '.join(failing)}"
     return Judgement(not failing, float(len(failing)), note)
-
-
-def judge_theorems(case: Case) -> Judgement:
-    """Few random instances at quick scale."""
-    return judge_theorems_of(3 if case.scale == "quick" else 20, case.seed)
 
 
 CLAIMS = (

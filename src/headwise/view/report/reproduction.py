@@ -1,8 +1,8 @@
 """The page of verdicts: every claim of the paper and every statement of its theory, with figures and numbers.
 
-`verdicts` are mappings with `claim, preset, verdict, measured, interval, threshold, published, seeds`, `statements`
-mappings with `name, label, printed, corrected` (each `verdict` and `error`). Anything else they hold is shown in the
-opened row. What is missing stays an empty cell: this page judges nothing.
+`verdicts` are mappings with `claim, preset, verdict, measured, interval, threshold, published, seeds, scale`,
+`statements` mappings with `name, label, printed, corrected` (each `verdict` and `error`). Anything else they hold is
+shown in the opened row. What is missing stays an empty cell: this page judges nothing.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from headwise.core.errors import ConfigError
 from headwise.view.report.html import render, write_page
 from headwise.view.report.palette import PALETTE
 
-CLAIM_COLUMNS = ("claim", "preset", "verdict", "measured", "interval", "threshold", "published", "seeds")
+CLAIM_COLUMNS = ("claim", "preset", "verdict", "measured", "interval", "threshold", "published", "seeds", "scale")
 STATEMENT_COLUMNS = ("name", "label", "printed", "printed error", "corrected", "corrected error")
 GOOD = frozenset({"holds", "hold", "pass", "passed", "true", "yes", "reproduced", "correct"})
-BAD = frozenset({"fails", "fail", "failed", "false", "no", "refuted", "wrong", "does not hold"})
+BAD = frozenset({"fails", "fail", "failed", "false", "no", "refuted", "wrong", "does not hold", "not reproduced"})
 KINDS = {".png": "image/png", ".svg": "image/svg+xml", ".jpg": "image/jpeg", ".jpeg": "image/jpeg"}
 FIGURE_BYTES = 8_000_000
 """Figures beyond this are named but not embedded: a page that cannot be mailed is no page."""
@@ -127,28 +127,37 @@ def reproduction_page(
 def embed(
     figures: Mapping[str, Path | str | Sequence[Path | str]],
 ) -> tuple[dict[str, dict[str, str]], list[str]]:
-    """Files by row name as data addresses, by file name, each file once; and which did not fit."""
+    """Files by row name as data addresses, by file name, each file once however many rows show it; and which did not
+    fit.
+    """
     embedded: dict[str, dict[str, str]] = {}
+    names: dict[Path, str] = {}
+    addresses: dict[str, str] = {}
     left_out: list[str] = []
     used = 0
     for key, value in figures.items():
         for file in [value] if isinstance(value, Path | str) else value:
             path = Path(file)
-            kind = KINDS.get(path.suffix.lower())
-            if kind is None:
-                raise ConfigError(f"{path}: a figure on a page ends in {', '.join(KINDS)}")
-            try:
-                content = path.read_bytes()
-            except OSError as error:
-                raise ConfigError(f"cannot read figure {path}: {(error.strerror or str(error)).lower()}") from None
-            name = f"{key}: {path.name}"
-            if used + len(content) > FIGURE_BYTES:
-                left_out.append(name)
-                continue
-            used += len(content)
-            address = f"data:{kind};base64,{base64.b64encode(content).decode('ascii')}"
-            embedded.setdefault(str(key), {})[name] = address
+            if path not in names:
+                content, kind = _read_figure(path)
+                if used + len(content) > FIGURE_BYTES:
+                    left_out.append(f"{key}: {path.name}")
+                    continue
+                used += len(content)
+                names[path] = path.name if path.name not in addresses else f"{key}: {path.name}"
+                addresses[names[path]] = f"data:{kind};base64,{base64.b64encode(content).decode('ascii')}"
+            embedded.setdefault(str(key), {})[names[path]] = addresses[names[path]]
     return embedded, left_out
+
+
+def _read_figure(path: Path) -> tuple[bytes, str]:
+    kind = KINDS.get(path.suffix.lower())
+    if kind is None:
+        raise ConfigError(f"{path}: a figure on a page ends in {', '.join(KINDS)}")
+    try:
+        return path.read_bytes(), kind
+    except OSError as error:
+        raise ConfigError(f"cannot read figure {path}: {(error.strerror or str(error)).lower()}") from None
 
 
 def mood(verdict: object) -> str:
