@@ -5,25 +5,21 @@ from __future__ import annotations
 import json
 import os
 import random
-import signal
 import subprocess
 import sys
-import threading
 import time
 from pathlib import Path
 
 import psutil
 import pyarrow.parquet as pq
 import pytest
-from tests.conftest import tiny
 from tests.study.test_resume import assert_same
 
 from headwise.cli.main import main
 from headwise.core.errors import ConfigError
 from headwise.store import RunDirectory
-from headwise.study.executors import InProcess, open_pool
+from headwise.study.executors import open_pool
 from headwise.study.grid import plan_points, split_values
-from headwise.study.many import run_all, run_everywhere
 
 SIZES = {
     "task.d": 6,
@@ -129,86 +125,56 @@ def test_one_diverging_run_does_not_stop_the_rest(capsys: pytest.CaptureFixture[
     assert "infinite" in err
 
 
-def serial(configs: list, out: Path) -> None:
-    for outcome in run_all(configs, out, executor=InProcess(), argv=["test"]):
-        assert outcome.status == "finished", outcome
-
-
 def workers_of(pid: int) -> list[psutil.Process]:
     """Worker processes of a controller: the children that are not helpers of multiprocessing."""
     children = psutil.Process(pid).children(recursive=True)
     return [c for c in children if "spawn_main" in " ".join(c.cmdline())]
 
 
-def test_a_killed_worker_loses_nothing(tmp_path: Path) -> None:
-    configs = [tiny(seed=seed, train__steps=200) for seed in range(3)]
-    serial(configs, tmp_path / "serial")
-    stop = threading.Event()
-    kills: list[int] = []
+@pytest.mark.parametrize(
+    ("runs", "steps", "deaths"),
+    [
+        pytest.param(4, 100, "wc", id="small"),
+        pytest.param(24, 1500, "wwcwwcwwc", id="full", marks=[pytest.mark.slow, pytest.mark.timeout(1800)]),
+    ],
+)
+def test_workers_and_controller_killed(runs: int, steps: int, deaths: str, tmp_path: Path) -> None:
+    """Workers (w) and controllers (c) die by SIGKILL; every run finishes, none twice, bit for bit as in series.
 
-    def killer() -> None:
-        rng = random.Random(0)
-        while not stop.is_set() and len(kills) < 2:
-            time.sleep(rng.uniform(0.5, 2.0))
-            alive = workers_of(os.getpid())
-            if alive and any((tmp_path / "killed").rglob("checkpoint-*")):
-                rng.choice(alive).send_signal(signal.SIGKILL)
-                kills.append(1)
-
-    thread = threading.Thread(target=killer)
-    thread.start()
-    try:
-        outcomes = run_everywhere(
-            configs, tmp_path / "killed", pool=lambda: open_pool("local", workers=2), argv=["test"]
-        )
-    finally:
-        stop.set()
-        thread.join()
-    assert {outcome.status for outcome in outcomes} == {"finished"}
-    for config, outcome in zip(configs, outcomes, strict=True):
-        from headwise.study.many import place
-
-        assert_same(RunDirectory(place(config, tmp_path / "serial")), RunDirectory(outcome.run))
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(1800)
-def test_twenty_four_runs_with_workers_and_controller_killed(tmp_path: Path) -> None:
-    """Six workers and three controllers die by SIGKILL; every run finishes, none twice, bit for bit as in series."""
-    arguments = ["minimal", *TINY[:8], "--train.steps", "400", "--train.checkpoint_every", "20", "--seeds", "0..23"]
-    command = [sys.executable, "-m", "headwise", "sweep", *arguments, "--workers", "2"]
-    command += ["--out", str(tmp_path / "killed"), "-q"]
+    The deaths are spread over the sweep by the number of runs that have ended, so that all happen on any machine.
+    """
+    arguments = ["minimal", *TINY[:8], "--train.steps", str(steps), "--train.checkpoint_every", "20"]
+    sweep = [sys.executable, "-m", "headwise", "sweep", *arguments, "--seeds", f"0..{runs - 1}", "-q"]
+    command = [*sweep, "--workers", "2", "--out", str(tmp_path / "killed")]
     rng = random.Random(1)
     ended: dict[Path, int] = {}
-    worker_kills = controller_kills = 0
-    while True:
-        controller = subprocess.Popen(command, stderr=subprocess.DEVNULL)
-        deadline = time.monotonic() + (rng.uniform(8, 14) if controller_kills < 3 else 900)
-        while controller.poll() is None and time.monotonic() < deadline:
-            time.sleep(rng.uniform(1.0, 2.0))
-            for manifest in (tmp_path / "killed").rglob("manifest.json"):
-                assert ended.setdefault(manifest, manifest.stat().st_mtime_ns) == manifest.stat().st_mtime_ns
-            alive = workers_of(controller.pid) if controller.poll() is None else []
-            if alive and worker_kills < 6:
-                rng.choice(alive).send_signal(signal.SIGKILL)
-                worker_kills += 1
-        if controller.poll() is None:
-            controller.send_signal(signal.SIGKILL)
-            controller.wait()
-            controller_kills += 1
+    happened = ""
+    controller = subprocess.Popen(command)
+    while controller.poll() is None:
+        time.sleep(rng.uniform(0.1, 0.4))
+        for manifest in (tmp_path / "killed").rglob("manifest.json"):
+            written = manifest.stat().st_mtime_ns
+            assert ended.setdefault(manifest, written) == written
+        begun = any((tmp_path / "killed").rglob("checkpoint-*"))
+        if len(happened) == len(deaths) or not begun or len(ended) < len(happened) * runs // (len(deaths) + 1):
             continue
-        assert controller.returncode == 0
-        break
-    assert worker_kills == 6
-    assert controller_kills >= 1
-    serial_command = [*command[:-1], "-q"]
-    serial_command[serial_command.index("--workers") + 1] = "1"
-    serial_command[serial_command.index(str(tmp_path / "killed"))] = str(tmp_path / "serial")
-    subprocess.run(serial_command, check=True)
-    runs = sorted((tmp_path / "serial" / "minimal").iterdir())
-    assert len(runs) == 24
-    for run in runs:
-        assert_same(RunDirectory(run), RunDirectory(tmp_path / "killed" / "minimal" / run.name))
+        if deaths[len(happened)] == "c":
+            controller.kill()
+            controller.wait()
+            controller = subprocess.Popen(command)
+            happened += "c"
+        elif alive := workers_of(controller.pid):
+            rng.choice(alive).kill()
+            happened += "w"
+    assert controller.returncode == 0
+    assert happened == deaths
+    subprocess.run([*sweep, "--workers", "1", "--out", str(tmp_path / "serial")], check=True)
+    names = sorted(os.listdir(tmp_path / "serial" / "minimal"))
+    assert len(names) == runs
+    assert sorted(os.listdir(tmp_path / "killed" / "minimal")) == names
+    for name in names:
+        whole, killed = (RunDirectory(tmp_path / root / "minimal" / name) for root in ("serial", "killed"))
+        assert_same(whole, killed)
 
 
 def test_the_scheduler_listens_on_loopback_only() -> None:

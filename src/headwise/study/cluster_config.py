@@ -21,5 +21,7 @@ class ClusterConfig(Config):
     setup: Annotated[tuple[str, ...], Field(description="shell lines before a worker, such as activating a venv")] = ()
     directives: Annotated[tuple[str, ...], Field(description="further #SBATCH lines, such as --constraint=...")] = ()
     interface: Annotated[str | None, Field(description="network interface the workers reach the scheduler by")] = None
-    shared: Annotated[str | None, Field(description="a directory every node sees, for the TLS certificates")] = None
-    logs: Annotated[str, Field(description="where job logs go")] = "slurm-logs"
+    shared: Annotated[
+        str | None, Field(description="a directory every node sees, for the TLS keys; that of the logs if not given")
+    ] = None
+    logs: Annotated[str, Field(description="a directory every node sees, for the logs of the jobs")] = "slurm-logs"

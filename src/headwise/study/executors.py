@@ -11,14 +11,16 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
 from headwise.core.errors import ConfigError
 from headwise.study.cluster_config import ClusterConfig
+from headwise.study.slurm import slurm_client
 
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
+Connected = tuple[Any, Callable[[], int]]
+"""A client of dask and how many workers it has or may still expect."""
 
 LOST_WORKERS_TOLERATED = 1000
 CONNECT_SECONDS = 10
@@ -40,7 +42,7 @@ class InProcess(Executor):
 
 @dataclass(frozen=True)
 class Pool:
-    """An executor and a way to ask how many workers it has at this moment."""
+    """An executor and a way to ask how many workers it has, or may still expect, at this moment."""
 
     executor: Executor
     count_workers: Callable[[], int]
@@ -55,14 +57,13 @@ def open_pool(where: str, *, workers: int, cluster: ClusterConfig | None = None)
     if where == "local":
         opened = _local(workers)
     elif where == "slurm":
-        opened = _slurm(workers, cluster or ClusterConfig())
+        opened = slurm_client(workers, cluster or ClusterConfig())
     elif where.startswith(("tcp://", "tls://")):
         opened = _running(where)
     else:
         raise ConfigError(f"--executor {where}: take local, slurm or tcp://HOST:PORT")
-    with _settings(), opened as client:
-        executor = client.get_executor(retries=LOST_WORKERS_TOLERATED)
-        yield Pool(executor, lambda: len(client.scheduler_info(n_workers=-1)["workers"]))
+    with _settings(), opened as (client, count_workers):
+        yield Pool(client.get_executor(retries=LOST_WORKERS_TOLERATED), count_workers)
 
 
 @contextmanager
@@ -93,7 +94,7 @@ def _settings() -> Iterator[None]:
 
 
 @contextmanager
-def _local(workers: int) -> Iterator[Any]:
+def _local(workers: int) -> Iterator[Connected]:
     from distributed import Client, LocalCluster
 
     with (
@@ -107,11 +108,11 @@ def _local(workers: int) -> Iterator[Any]:
         ) as local,
         Client(local) as client,
     ):
-        yield client
+        yield client, lambda: len(client.scheduler_info(n_workers=-1)["workers"])
 
 
 @contextmanager
-def _running(address: str) -> Iterator[Any]:
+def _running(address: str) -> Iterator[Connected]:
     from distributed import Client
 
     try:
@@ -122,41 +123,4 @@ def _running(address: str) -> Iterator[Any]:
             f"--executor {address}: no scheduler answers there ({reason}); start one or use local"
         ) from None
     with client:
-        yield client
-
-
-@contextmanager
-def _slurm(workers: int, settings: ClusterConfig) -> Iterator[Any]:
-    from distributed import Client
-
-    try:
-        from dask_jobqueue import SLURMCluster
-    except ImportError:
-        raise ConfigError("--executor slurm needs dask-jobqueue: pip install 'headwise[cluster]'") from None
-    with (
-        SLURMCluster(
-            queue=settings.queue,
-            account=settings.account,
-            walltime=settings.time,
-            memory=settings.memory,
-            cores=1,
-            processes=1,
-            job_script_prologue=list(settings.setup),
-            job_extra_directives=list(settings.directives),
-            log_directory=str(Path(settings.logs)),
-            interface=settings.interface,
-            security=_security(),
-            shared_temp_directory=settings.shared,
-            death_timeout=120,
-        ) as slurm,
-        Client(slurm) as client,
-    ):
-        # Adaptive with equal ends replaces jobs that the queue has killed; a fixed scale would not.
-        slurm.adapt(minimum_jobs=workers, maximum_jobs=workers)
-        yield client
-
-
-def _security() -> Any:
-    from distributed.security import Security
-
-    return Security.temporary()
+        yield client, lambda: len(client.scheduler_info(n_workers=-1)["workers"])

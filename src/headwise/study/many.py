@@ -109,7 +109,7 @@ def run_all(
         futures: dict[Future[str], Path] = {}
         for config in missing(layer, out):
             document = config.model_dump(mode="json")
-            futures[executor.submit(compute_one, document, str(out), argv)] = place(config, out)
+            futures[executor.submit(compute_one, document, str(Path(out).absolute()), argv)] = place(config, out)
         for future in _as_ended(futures, count_workers=count_workers, patience=patience):
             path, failure = futures[future], future.exception()
             outcomes[path] = _outcome(path, future.result() if failure is None else f"the worker failed: {failure}")
