@@ -10,9 +10,15 @@ from headwise.study.config import RunConfig, model_stream
 # Nanoseconds on one core of a common server processor, kernel path; within a factor of two elsewhere.
 PER_SCORE = 1.0
 PER_PRODUCT = 0.025
+PER_WINDOW = 900.0
+"""A window is a row of its own, with its own softmax over the tokens."""
+PER_DROPPED_POSITION = 7000.0
+"""At width 255: what dropout on embeddings adds for every input position."""
+PER_STEP_AND_WEIGHT = 75.0
+"""Folding a learned embedding into tables, once a step however small the batch; per head and squared width."""
 SLOWER_ON_REFERENCE = 12.0
 EVALUATION_SHARE = 0.5
-START_SECONDS = 2.0
+START_SECONDS = 4.0
 
 
 def estimate_seconds(config: RunConfig) -> float:
@@ -24,16 +30,20 @@ def estimate_seconds(config: RunConfig) -> float:
     writes = model.width if model.unembedding == "learned" else task.d
     scores = model.heads * queries * positions
     products = scores * writes + queries * (2 * writes * model.mlp + (writes * task.d if writes != task.d else 0))
-    per_sequence = 1e-9 * rows * (3 * PER_SCORE * scores + 3 * PER_PRODUCT * products)
-    if model.dropout.embedding:
-        per_sequence *= 2.0
+    nanoseconds = rows * (3 * PER_SCORE * scores + 3 * PER_PRODUCT * products)
+    if model.window:
+        nanoseconds += rows * PER_WINDOW
+    fixed = 0.0
     if model.blocks > 1 or model.norm == "pre":
-        per_sequence = (
-            SLOWER_ON_REFERENCE * model.blocks * (per_sequence + 1e-12 * positions * model_stream(config) ** 2)
-        )
+        nanoseconds = SLOWER_ON_REFERENCE * model.blocks * (nanoseconds + 1e-3 * positions * model_stream(config) ** 2)
+    elif model.embedding == "learned":
+        fixed = 1e-9 * PER_STEP_AND_WEIGHT * model.heads * model.width**2
+        if model.dropout.embedding:
+            nanoseconds += rows * positions * PER_DROPPED_POSITION * model.width / 255
+    per_sequence = 1e-9 * nanoseconds
     evaluations = evaluation_count(config.measure, train.steps)
     evaluated = evaluations * config.measure.test_samples * EVALUATION_SHARE
-    return START_SECONDS + per_sequence * (train.steps * train.batch + evaluated)
+    return START_SECONDS + train.steps * fixed + per_sequence * (train.steps * train.batch + evaluated)
 
 
 def estimate_wall(configs: Sequence[RunConfig], workers: int) -> float:
