@@ -81,6 +81,68 @@ def test_one_constant_pattern_is_found_without_its_weak_neighbours() -> None:
     assert [pattern.lags for pattern in found] == [(1, 2)]
 
 
+def test_found_patterns_are_read_as_given_ones() -> None:
+    """Trained heads divide their attention within a group unevenly, each in its own way; that moves no crossing."""
+    groups = [[1, 2], [3, 4], [5, 6]]
+    one, other = wandering(groups, [[0.4, 0.6]] * 3), wandering(groups, [[0.55, 0.45]] * 3)
+    attention = np.stack([one[:, 0], other[:, 1], one[:, 2]], axis=1)
+    found = find_patterns(attention, np.array(LAGS))
+    order = [next(i for i, p in enumerate(found) if set(p.lags) == set(group)) for group in groups]
+    known = pattern_shares(attention, LAGS, ideal_patterns(groups, None))
+    np.testing.assert_allclose(pattern_shares(attention, LAGS, found)[..., order], known, atol=1e-10)
+
+
+BOTH_WAYS = list(range(2 - 20, 20 + 1))
+
+
+def bidirectional(count: int, queries: range) -> np.ndarray:
+    """Even attention over a sequence by lag, averaged over its queries, by counting."""
+    shares = np.zeros(len(BOTH_WAYS))
+    for query in queries:
+        for key in range(count):
+            shares[BOTH_WAYS.index(query + 1 - key)] += 1 / count / len(queries)
+    return shares
+
+
+SIGNED = [[[-1, 0], [2, 3]], [[0], [2]], [[-4], [-2, 3]], [[5, 6], [2]], [[-6, -5], [-3]]]
+
+
+@pytest.mark.parametrize("groups", SIGNED)
+def test_unfocused_attention_both_ways_copies_nothing(groups: list[list[int]]) -> None:
+    shares = pattern_shares(bidirectional(20, range(20)), BOTH_WAYS, ideal_patterns(groups, None))
+    assert shares.max() < 0.01
+
+
+@pytest.mark.parametrize("groups", SIGNED)
+@pytest.mark.parametrize("weights", [(0.8, 0.0), (0.0, 0.8), (0.4, 0.3)])
+def test_shares_of_patterns_ahead_and_behind(groups: list[list[int]], weights: tuple[float, float]) -> None:
+    attention = (1 - sum(weights)) * bidirectional(20, range(20))
+    for group, weight in zip(groups, weights, strict=True):
+        for lag in group:
+            attention[BOTH_WAYS.index(lag)] += weight / len(group)
+    shares = pattern_shares(attention, BOTH_WAYS, ideal_patterns(groups, None))
+    np.testing.assert_allclose(shares, weights, atol=0.01)
+
+
+def test_lags_ahead_that_nobody_sees_change_nothing() -> None:
+    """A causal model recorded with signed lags reads as one recorded without them."""
+    patterns = ideal_patterns([[1, 2], [4, 5]], None)
+    attention = mixture([[1, 2], [4, 5]], [[1, 1], [1, 1]], np.array([0.5, 0.2]))
+    padded = np.concatenate([np.zeros(19), attention])
+    shares = pattern_shares(padded, BOTH_WAYS, patterns)
+    np.testing.assert_allclose(shares, pattern_shares(attention, LAGS, patterns), atol=1e-12)
+
+
+def test_what_stands_out_is_measured_against_what_a_query_sees() -> None:
+    """A lag with twice the even share of 20 keys is no pattern, however many signed lags there are beside it."""
+    attention = bidirectional(20, range(20))
+    attention[BOTH_WAYS.index(2)] = 2 / 20
+    assert find_patterns(np.tile(attention, (30, 2, 1)), np.array(BOTH_WAYS)) == []
+    attention[BOTH_WAYS.index(0)] = 0.5
+    (found,) = find_patterns(np.tile(attention, (30, 2, 1)), np.array(BOTH_WAYS))
+    assert found.lags == (0,)
+
+
 def test_describe() -> None:
     assert describe((1, 2, 3, 7)) == "1-3,7"
     assert describe((4,)) == "4"

@@ -187,9 +187,11 @@ def test_our_own_decoder_is_measured_alike(name: str, blocks: int) -> None:
         assert np.allclose(found[variable], own[variable], atol=1e-6), variable
 
 
-def test_watch_reports_the_offshoots_of_trainings_own_record() -> None:
-    """A minimal run in which two heads leave; the groups are hidden from the watch."""
+@pytest.mark.parametrize("seed", [0, 1])
+def test_watch_reports_the_offshoots_of_trainings_own_record(seed: int) -> None:
+    """Minimal runs in which two heads leave; the groups are hidden from the watch."""
     config = tiny(
+        seed=seed,
         task__d=20,
         task__T=20,
         train__batch=500,
@@ -202,24 +204,21 @@ def test_watch_reports_the_offshoots_of_trainings_own_record() -> None:
         measure__snapshots__every=500,
     )
     own, w = watched_training(config)
-    watched, hidden, known = w.report(), detect(own, groups="found"), detect(own)
+    watched, known = w.report(), detect(own)
     assert len(known.offshoots) == 2
-    for mine, theirs in zip(watched.offshoots, hidden.offshoots, strict=True):
-        assert (mine.head, mine.source, mine.target) == (theirs.head, theirs.source, theirs.target)
-        assert mine.step == pytest.approx(theirs.step, abs=1e-3)
     lags = {pattern.label: set(pattern.lags) for pattern in watched.heads.patterns}
     for mine, given in zip(watched.offshoots, known.offshoots, strict=True):
         assert mine.head == given.head
         assert lags[mine.target] == {2 * given.target - 1, 2 * given.target}
-        # Hidden groups have other weights within a pattern, which moves a crossing by less than one evaluation.
-        assert abs(mine.step - given.step) < 10
+        assert mine.step == pytest.approx(given.step, abs=1e-3), "the same crossing, not only the same evaluation"
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
-def test_watch_on_the_published_minimal_run() -> None:
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_watch_on_the_published_minimal_run(seed: int) -> None:
     """The first 1000 steps of the published minimal run: both offshoots, at the evaluations of the run's own report."""
-    own, w = watched_training(resolve(experiment("minimal", "published"), {"train.steps": 1000}))
+    own, w = watched_training(resolve(experiment("minimal", "published"), {"train.steps": 1000, "seed": seed}))
     watched, known = w.report(), detect(own)
     assert np.abs(w.trajectory["attention_by_lag"].values - own["attention_by_lag"].values).max() < 1e-6
     steps = own["step"].values

@@ -3,6 +3,10 @@
 Each lag that ever stands out has a signature, its attention over all evaluations and heads. Lags of one sparse pattern
 have proportional signatures whatever their weights within it; average-linkage clustering of the signatures gives the
 supports. Groups that share lags come out as their common and their separate parts.
+
+A found pattern is a set of lags and no more: its weights are even, which makes its share of a head the attention on
+those lags above the background. Weights estimated from the run would tie the timing of every event to what heads do
+long after it, and would differ from those of the same groups given with even weights.
 """
 
 from __future__ import annotations
@@ -11,10 +15,10 @@ import numpy as np
 from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.spatial.distance import squareform
 
-from headwise.phases.patterns import Pattern
+from headwise.phases.patterns import OWN_TOKEN, Pattern
 
 STANDING_OUT = 3.0
-"""A lag stands out where a head gives it this many times its even share..."""
+"""A lag stands out where a head gives it this many times the even share of what a query sees..."""
 BESIDE_THE_LARGEST = 0.35
 """...and this share of what the same head gives its favourite lag at the time."""
 TOGETHER = 0.12
@@ -28,7 +32,7 @@ def find_patterns(attention: np.ndarray, lags: np.ndarray) -> list[Pattern]:
 
     Says nothing when no lag stands out (an empty list): even attention has no pattern.
     """
-    even = 1.0 / attention.shape[-1]
+    even = 1.0 / max(int((lags >= OWN_TOKEN).sum()), int((lags <= OWN_TOKEN).sum()))
     peak = attention.max(axis=-1, keepdims=True)
     standing = (attention >= STANDING_OUT * even) & (attention >= BESIDE_THE_LARGEST * peak)
     sustained = standing.sum(axis=0).max(axis=0) >= max(2, 0.03 * len(attention))
@@ -41,9 +45,9 @@ def find_patterns(attention: np.ndarray, lags: np.ndarray) -> list[Pattern]:
     patterns = []
     for cluster in np.unique(members):
         chosen = active[members == cluster]
-        mass = excess[..., chosen].sum(axis=(0, 1))
+        mass = float(excess[..., chosen].sum())
         names = tuple(int(lag) for lag in lags[chosen])
-        patterns.append((float(mass.sum()), Pattern(describe(names), names, tuple((mass / mass.sum()).tolist()))))
+        patterns.append((mass, Pattern(describe(names), names, (1 / len(names),) * len(names))))
     return [pattern for _, pattern in sorted(patterns, key=lambda item: -item[0])]
 
 

@@ -2,7 +2,8 @@
 
 Overlapping groups share lags, so the mass on a group does not say whose pattern a head copies. Here the attention of a
 head by lag is written as a nonnegative mixture of patterns (§2.2's a^(k),*, normalised) and a background that is flat
-over the lags that matter and does not increase beyond them, which is what unfocused causal attention looks like.
+over the lags that matter and does not increase beyond them, which is what unfocused attention looks like, causal or
+not.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from scipy.optimize import nnls
 Label = int | str
 
 BACKGROUNDS = 16
+OWN_TOKEN = 1
+"""The lag of the query's own token; what lies ahead has smaller lags."""
 
 
 @dataclass(frozen=True)
@@ -48,25 +51,40 @@ def pattern_shares(attention: np.ndarray, lags: Sequence[int], patterns: Sequenc
         for lag, weight in zip(pattern.lags, pattern.weights, strict=True):
             if lag in column:
                 basis[column[lag], j] = weight
-    backgrounds = _backgrounds(basis)
-    rotation, design = np.linalg.qr(np.concatenate([basis, backgrounds], axis=1))
     rows = attention.reshape(-1, len(lags))
+    own = min(int(np.searchsorted(lags, OWN_TOKEN)), len(lags) - 1)
+    ahead = own - int(np.argmax((rows[:, : own + 1] != 0).any(axis=0)))
+    backgrounds = _backgrounds(basis, own, ahead)
+    rotation, design = np.linalg.qr(np.concatenate([basis, backgrounds], axis=1))
     if not backgrounds.shape[1] and len(patterns) > 1:
         rows = rows - rows.min(axis=1, keepdims=True)
     shares = np.array([nnls(design, row)[0][: len(patterns)] for row in rows @ rotation])
     return shares.reshape(*attention.shape[:-1], len(patterns))
 
 
-def _backgrounds(basis: np.ndarray) -> np.ndarray:
-    """Even attention to the first L lags for up to `BACKGROUNDS` values of L beyond the last lag of a pattern.
+def _backgrounds(basis: np.ndarray, own: int, ahead: int) -> np.ndarray:
+    """Even attention to stretches of lags around the query's own token and all patterns, (lags, backgrounds).
 
     Their mixtures are flat over the patterns and fall off beyond, so that a background is only ever credited with what
     the lags outside all patterns also receive. Where the patterns use every lag there is no outside to learn from; then
     what all lags receive alike is the background.
+
+    `own` is the row of the query's own token, `ahead` how many rows before it are seen at all. Causal attention sees
+    none: its stretches begin at the own token. Attention that sees both ways has stretches that grow both ways, in
+    proportion to how far it sees, whose mixtures include the triangle of even attention over whole sequences.
     """
+    rows = len(basis)
     used = np.flatnonzero(basis.any(axis=1))
-    first = int(used[-1]) + 2 if len(used) else 1
-    if first > len(basis):
-        return np.zeros((len(basis), 0))
-    ends = np.unique(np.geomspace(first, len(basis), BACKGROUNDS).round().astype(int))
-    return np.asarray(np.where(np.arange(len(basis))[:, None] < ends, 1.0 / ends, 0.0))
+    low, high = min([own, *used[:1].tolist()]), max([own, *used[-1:].tolist()])
+    back = rows - 1 - own
+    outside = [high - own + 2] * (high < rows - 1) + [own - low + 2] * (low > own - ahead)
+    if not outside:
+        return np.zeros((rows, 0))
+    furthest = max(ahead, back)
+    reach = np.unique(np.geomspace(min(outside), furthest + 1, BACKGROUNDS).round()) - 1
+    starts = np.minimum(own - (reach * ahead / furthest).round(), low)
+    ends = np.maximum(own + (reach * back / furthest).round(), high) + 1
+    wider = ends - starts > high + 1 - low
+    starts, ends = np.unique(np.stack([starts[wider], ends[wider]]), axis=1)
+    place = np.arange(rows)[:, None]
+    return np.asarray(np.where((place >= starts) & (place < ends), 1.0 / (ends - starts), 0.0))
