@@ -13,6 +13,11 @@ $(VENV)/.installed: pyproject.toml constraints.txt setup.py $(wildcard src/headw
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[test]'
 	touch $@
 
+# TransformerLens is heavy and only its own tests need it: `make test-all` adds it to the same environment.
+$(VENV)/.lens: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[test,lens]'
+	touch $@
+
 demo: install
 	$(BIN)/headwise train minimal --preset published --steps 1000 --out demo
 	$(BIN)/headwise show demo/minimal/*-s0 --figure demo/minimal.png
@@ -21,8 +26,8 @@ demo: install
 	$(BIN)/headwise report demo/minimal/*-s0 -o demo/minimal.html
 
 lint: install
-	$(BIN)/ruff check src tests
-	$(BIN)/ruff format --check src tests
+	$(BIN)/ruff check src tests examples scripts
+	$(BIN)/ruff format --check src tests examples scripts
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/deptry src
@@ -30,7 +35,7 @@ lint: install
 test: lint
 	$(BIN)/python -m pytest -n 2 -m "not slow"
 
-test-all: lint
+test-all: lint $(VENV)/.lens
 	$(BIN)/python -m pytest -n 2
 
 clean:
