@@ -99,10 +99,17 @@ def test_the_slider_shows_exactly_the_stored_attention(open_page, path: Path, st
     assert np.array_equal(np.array(page.evaluate("headwise.attention()")["values"], dtype=np.float32), expected)
 
 
-def test_cells_are_drawn_in_the_colours_of_their_values(open_page, path: Path, stored: xr.Dataset) -> None:
-    """Pixels of the first head's own map: background plus value over the full share, times the way to its colour."""
-    watched = open_page(path)
+@pytest.mark.parametrize("height", [900, 300])
+def test_cells_are_drawn_in_the_colours_of_their_values(open_page, path: Path, stored: xr.Dataset, height: int) -> None:
+    """Pixels of the first head's own map: background plus value over the full share, times the way to its colour.
+
+    Maps beyond the screen are not painted while the slider moves; scrolling to one must show the present step.
+    """
+    watched = open_page(path, height=height)
     watched.page.evaluate("headwise.goTo(1000)")
+    watched.settle()
+    watched.page.locator(".singles canvas").first.scroll_into_view_if_needed()
+    watched.page.evaluate("new Promise(done => setTimeout(done, 100))")
     watched.settle()
     picture = watched.page.evaluate(
         """() => { const canvas = document.querySelector('.singles canvas');

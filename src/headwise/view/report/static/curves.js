@@ -203,7 +203,10 @@ function curvePanel(shared, side) {
   };
   const tell = () => {
     const i = readoutIndex();
-    lines.forEach((line, n) => { cells[n].textContent = shown(values[n].median[i]); });
+    lines.forEach((line, n) => {
+      const text = shown(values[n].median[i]);
+      if (cells[n].textContent !== text) cells[n].textContent = text;
+    });
   };
 
   on("axis", build);

@@ -59,7 +59,19 @@ function groupOutlines(side) {
   return side.outlines;
 }
 
-const cellCanvas = document.createElement("canvas");
+// One canvas pixel per cell (or stripe of one), kept for each size: making them anew would cost more than filling them.
+const cellImages = new Map();
+
+function cellImage(width, height) {
+  const name = `${width}x${height}`;
+  if (!cellImages.has(name)) {
+    if (cellImages.size > 16) cellImages.clear();
+    const canvas = Object.assign(document.createElement("canvas"), { width, height });
+    const context = canvas.getContext("2d");
+    cellImages.set(name, { canvas, context, image: context.createImageData(width, height) });
+  }
+  return cellImages.get(name);
+}
 
 function drawMap(context, width, height, side, heads, cell, axes) {
   const maps = currentMaps(side);
@@ -71,10 +83,7 @@ function drawMap(context, width, height, side, heads, cell, axes) {
   const layers = heads.map((k) => ({ values: maps.head(k), tint: rgb(headColour(k)).map((c, i) => c - base[i]) }));
   const gain = 1 / fullShare(side);
   const stripes = layers.length > 1 ? STRIPES : 1;
-  cellCanvas.width = keys * stripes;
-  cellCanvas.height = queries;
-  const small = cellCanvas.getContext("2d");
-  const image = small.createImageData(keys * stripes, queries);
+  const { canvas: cells, context: small, image } = cellImage(keys * stripes, queries);
   for (let q = 0, p = 0; q < queries; q++) for (let k = 0; k < keys; k++) {
     const back = isAhead(side, q, k) ? ahead : base;
     let sum = 0, n = 0, reach = 0;
@@ -88,7 +97,7 @@ function drawMap(context, width, height, side, heads, cell, axes) {
   }
   small.putImageData(image, 0, 0);
   context.imageSmoothingEnabled = false;
-  context.drawImage(cellCanvas, edge.left, edge.top, w, hgt);
+  context.drawImage(cells, edge.left, edge.top, w, hgt);
   const x = (k) => edge.left + (k / keys) * w, y = (q) => edge.top + (q / queries) * hgt;
   groupOutlines(side).forEach((edges, g) => {
     if (state.hiddenGroups.has(g)) return;
@@ -250,7 +259,11 @@ function singlesPanel(side, span) {
       view.paint();
       const label = copies(side, state.block, head, time);
       const text = `head ${head + 1}${label === null ? "" : ` copies ${patternName(label)}`}`;
-      caption.replaceChildren(swatch(headColour(head)), text);
+      const look = `${text} ${headColour(head)}`;
+      if (caption.dataset.look !== look) {
+        caption.dataset.look = look;
+        caption.replaceChildren(swatch(headColour(head)), text);
+      }
       view.canvas.setAttribute("aria-label", `Attention map of ${text}, ${snapshotText(side)}`);
     }
   });

@@ -26,10 +26,28 @@ function makePanel({ title, side, span, table, image }) {
   return { root, body, tools, heading };
 }
 
+// Only what is on the screen, or about to be, is painted; the rest waits here until it is scrolled to or printed.
+const waiting = new Map();
+const nearby = new Set();
+const lookout = new IntersectionObserver((entries) => {
+  for (const { target, isIntersecting } of entries) {
+    if (isIntersecting) nearby.add(target); else nearby.delete(target);
+    if (isIntersecting) paintWaiting(target);
+  }
+}, { rootMargin: "300px" });
+
+function paintWaiting(canvas) {
+  const paint = waiting.get(canvas);
+  waiting.delete(canvas);
+  if (paint) paint();
+}
+addEventListener("beforeprint", () => { for (const canvas of [...waiting.keys()]) paintWaiting(canvas); });
+
 // A canvas that keeps the resolution of the screen; `draw(context, width, height)` works in CSS pixels.
 function makeCanvas(label, heightFor, draw) {
   const canvas = h("canvas", { role: "img", "aria-label": label });
   let width = 0, height = 0;
+  lookout.observe(canvas);
   const paint = () => {
     if (!width) return;
     const ratio = window.devicePixelRatio || 1;
@@ -51,5 +69,11 @@ function makeCanvas(label, heightFor, draw) {
   };
   new ResizeObserver(() => { if (measure()) paint(); }).observe(canvas);
   // Measuring in every frame would make the browser lay the page out several times a frame; the observer sees changes.
-  return { canvas, paint: () => { if (!width) measure(); paint(); } };
+  return {
+    canvas,
+    paint: () => {
+      if (!width) measure();
+      if (nearby.has(canvas)) paint(); else waiting.set(canvas, paint);
+    },
+  };
 }

@@ -16,10 +16,7 @@ function drawStrip(context, width, height, side, head) {
   const top = STRIP.bar + STRIP.gap, tall = height - top;
   const columns = Math.max(1, Math.round(width));
   const base = rgb(ink("map")), tint = rgb(headColour(head)).map((c, n) => c - base[n]);
-  cellCanvas.width = columns;
-  cellCanvas.height = lags.length;
-  const small = cellCanvas.getContext("2d");
-  const image = small.createImageData(columns, lags.length);
+  const { canvas: cells, context: small, image } = cellImage(columns, lags.length);
   for (let x = 0; x < columns; x++) {
     const time = clock.toSide(side.index, clock.timeAt((x + 0.5) / columns));
     const beyond = time < run.steps[0] - 1e-9 || time > run.steps[run.steps.length - 1] + 1e-9;
@@ -32,7 +29,7 @@ function drawStrip(context, width, height, side, head) {
   }
   small.putImageData(image, 0, 0);
   context.imageSmoothingEnabled = false;
-  context.drawImage(cellCanvas, 0, top, width, tall);
+  context.drawImage(cells, 0, top, width, tall);
   (side.groups || []).forEach((group, g) => {
     if (state.hiddenGroups.has(g)) return;
     const rows = group.map((lag) => lags.findIndex((i) => side.lags[i] === lag)).filter((row) => row >= 0);
