@@ -1,22 +1,30 @@
 """Size, first paint and redraw time of report pages, in a real chromium.
 
-    python scripts/measure_report.py [RUN ...]
+    python scripts/measure_report.py [RUN ...] [--write docs/report.md]
 
 Without runs it makes a run of 200 snapshots and a study of ten such seeds with the sizes of the published minimal
 model. Prints one line per page and exits with 1 where a limit is missed: 1.5 MB for a run, 5 MB for a study, first
-paint within a second, 95 of 100 redraws of the slider within 33 ms. A redraw is the time that the page takes in a
-frame; frame to frame also counts what else the machine does, so the same page at rest is given beside it.
+paint within a second, 95 of 100 redraws of the slider within 33 ms. `--write` also puts the table into a page that has
+the two markers below.
+
+Two times are given of a slider that moves in every frame, each for the top of the page and scrolled to the attention
+maps, whichever is worse. *Redraw* is what the page computes in a frame. *Frame to frame* also counts painting and all
+else that the machine does meanwhile, so the same page at rest is given beside it. The limit holds for both: a page that
+misses it only from frame to frame is said to, and the load of the machine is printed with it.
 """
 
 from __future__ import annotations
 
+import argparse
+import os
 import sys
 import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, Page, sync_playwright
 
 from headwise.view.report import Member, read_member, write_runs_page
 
@@ -28,6 +36,7 @@ LIMITS = {"run": 1.5e6, "study": 5.0e6}
 FIRST_PAINT_MS = 1000.0
 REDRAW_MS = 33.0
 LOADS = 5
+BEGIN, END = "<!-- measured by scripts/measure_report.py -->", "<!-- end of measurement -->"
 
 DRIVE = """async (moving) => {
     const times = headwise.times(), work = [], gaps = [];
@@ -44,19 +53,66 @@ DRIVE = """async (moving) => {
     }
     return {work, gaps};
 }"""
+TO_THE_MAPS = "document.querySelector('.singles')?.scrollIntoView({block: 'center'})"
 
 
-def main(paths: list[str]) -> int:
-    """Measure and print; the exit code says whether all limits were met."""
+@dataclass(frozen=True)
+class Measured:
+    """One page; times in milliseconds, 95th percentiles but for paint and ready, which are medians over loads."""
+
+    name: str
+    runs: int
+    size: int
+    paint: float
+    ready: float
+    redraw: float
+    frame: float
+    median_frame: float
+    at_rest: float
+
+    @property
+    def missed(self) -> list[str]:
+        """What is over its limit."""
+        checks = {
+            "size": self.size < LIMITS[self.name],
+            "first paint": self.paint < FIRST_PAINT_MS,
+            "redraw": self.redraw < REDRAW_MS,
+            "frame to frame": self.frame < REDRAW_MS,
+        }
+        return [name for name, met in checks.items() if not met]
+
+    def __str__(self) -> str:
+        return (
+            f"{self.name:<6} {self.runs:>2} run(s)  {self.size / 1e6:.2f} MB  first paint {self.paint:.0f} ms  ready "
+            f"{self.ready:.0f} ms  redraw p95 {self.redraw:.1f} ms  frame to frame p95 {self.frame:.1f} ms (median "
+            f"{self.median_frame:.1f} ms, page at rest p95 {self.at_rest:.1f} ms)  "
+            + (f"MISSED: {', '.join(self.missed)}" if self.missed else "met")
+        )
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Measure and print; the exit code says whether all limits but the machine's own frame rate were met."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("runs", nargs="*", metavar="RUN")
+    parser.add_argument("--write", type=Path, metavar="PAGE", help="put the table into this Markdown page")
+    chosen = parser.parse_args(arguments)
     chromium = find_chromium()
     if chromium is None:
         print("no chromium on the path: nothing measured")
         return 1
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=list(FLAGS))
-        met = [measure(browser, name, members, Path(folder)) for name, members in pages(paths)]
+        about = f"headless chromium {browser.version} without a GPU"
+        found = []
+        for name, members in pages(chosen.runs):
+            found.append(measure(browser, name, members, Path(folder)))
+            print(found[-1], flush=True)
         browser.close()
-    return 0 if all(met) else 1
+    about += f"; {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} at the end"
+    print(about)
+    if chosen.write:
+        rewrite(chosen.write, found, about)
+    return 0 if all(set(one.missed) <= {"frame to frame"} for one in found) else 1
 
 
 def pages(paths: list[str]) -> list[tuple[str, list[Member]]]:
@@ -67,8 +123,8 @@ def pages(paths: list[str]) -> list[tuple[str, list[Member]]]:
     return [("run", seeds[:1]), ("study", seeds)]
 
 
-def measure(browser: Browser, name: str, members: list[Member], folder: Path) -> bool:
-    """One line about one page."""
+def measure(browser: Browser, name: str, members: list[Member], folder: Path) -> Measured:
+    """Load a page several times, then move its slider in every frame at the top and at the maps."""
     file = folder / f"{name}.html"
     size = write_runs_page(file, members)
     paints, ready = [], []
@@ -79,21 +135,54 @@ def measure(browser: Browser, name: str, members: list[Member], folder: Path) ->
             page.wait_for_timeout(20)
         paints.append(page.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime"))
         ready.append(page.evaluate("performance.now()"))
-        if len(paints) == LOADS:
-            result: dict[str, Any] = page.evaluate(DRIVE, True)
-            idle: dict[str, Any] = page.evaluate(DRIVE, False)
-        page.close()
-    work, gaps = np.array(result["work"]), np.array(result["gaps"])
-    met = size < LIMITS[name] and np.median(paints) < FIRST_PAINT_MS and np.quantile(work, 0.95) < REDRAW_MS
-    print(
-        f"{name:<6} {len(members):>2} run(s)  {size / 1e6:.2f} MB  first paint {np.median(paints):.0f} ms  "
-        f"ready {np.median(ready):.0f} ms  redraw median {np.median(work):.1f} ms, 95th percentile "
-        f"{np.quantile(work, 0.95):.1f} ms  frame to frame median {np.median(gaps):.1f} ms, 95th "
-        f"percentile {np.quantile(gaps, 0.95):.1f} ms "
-        f"(page at rest: {np.quantile(idle['gaps'], 0.95):.1f} ms)  "
-        f"{'met' if met else 'MISSED'}"
+        if len(paints) < LOADS:
+            page.close()
+    page.wait_for_timeout(500)
+    driven = [_driven(page)]
+    page.evaluate(TO_THE_MAPS)
+    page.wait_for_timeout(500)
+    driven.append(_driven(page))
+    idle = page.evaluate(DRIVE, False)
+    page.close()
+    return Measured(
+        name,
+        len(members),
+        size,
+        paint=float(np.median(paints)),
+        ready=float(np.median(ready)),
+        redraw=max(float(np.quantile(work, 0.95)) for work, _ in driven),
+        frame=max(float(np.quantile(gaps, 0.95)) for _, gaps in driven),
+        median_frame=max(float(np.median(gaps)) for _, gaps in driven),
+        at_rest=float(np.quantile(idle["gaps"], 0.95)),
     )
-    return bool(met)
+
+
+def _driven(page: Page) -> tuple[np.ndarray, np.ndarray]:
+    result = page.evaluate(DRIVE, True)
+    return np.array(result["work"]), np.array(result["gaps"])
+
+
+def rewrite(path: Path, found: Sequence[Measured], about: str) -> None:
+    """Replace what stands between the two markers of a page."""
+    before, begin, rest = path.read_text(encoding="utf-8").partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not begin or not end:
+        sys.exit(f"{path} lacks {BEGIN} or {END}; nothing written")
+    names = {"run": "a run with 200 snapshots", "study": "ten such seeds"}
+    lines = [
+        "| page | size | first paint | redraw, 95th percentile | frame to frame, 95th percentile (at rest) |",
+        "|---|---|---|---|---|",
+        *(
+            f"| {names[m.name]} | {m.size / 1e6:.2f} MB | {m.paint:.0f} ms | {m.redraw:.1f} ms | {m.frame:.0f} ms "
+            f"({m.at_rest:.0f} ms) |"
+            for m in found
+        ),
+        "",
+        f"Measured in {about}.",
+    ]
+    text = "\n".join(lines)
+    path.write_text(f"{before}{BEGIN}\n{text}\n{END}{after}", encoding="utf-8")
+    print(f"wrote {path}")
 
 
 if __name__ == "__main__":
