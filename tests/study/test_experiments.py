@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from headwise.study.config import Preset, RunConfig, config_hash
+from headwise.study.config import Preset, RunConfig, config_hash, scientific_content, window_config
 from headwise.study.experiments import EXPERIMENTS
 
 
@@ -24,3 +24,15 @@ def test_a_variant_differs_from_what_it_varies(preset: Preset) -> None:
     names = [name for name in EXPERIMENTS if name not in shared]
     hashes = [config_hash(EXPERIMENTS[name](preset)) for name in names]
     assert len(set(hashes)) == len(hashes)
+
+
+def test_restricted_models_may_have_data_of_their_own() -> None:
+    """Their weights come from more sequences, their targets are the same, and an unset key names no other run."""
+    own, ample = EXPERIMENTS["samples-600"]("published"), EXPERIMENTS["samples-600-ample"]("published")
+    assert window_config(own, 2).train == own.train
+    restricted = window_config(ample, 2)
+    assert (restricted.train.samples, restricted.train.batch) == (9000, 600)
+    assert restricted.task == ample.task
+    assert restricted.measure.window_samples is None
+    assert config_hash(own) != config_hash(ample)
+    assert "window_samples" not in scientific_content(own)["measure"]

@@ -49,6 +49,9 @@ class MeasureConfig(Config):
     windows: Annotated[
         tuple[int, ...], Field(description="restricted-context models to compare with; missing ones are trained first")
     ] = ()
+    window_samples: Annotated[
+        int | None, Field(ge=1, description="sequences those models are trained on; none: as many as the run itself")
+    ] = None
     bayes: Annotated[
         tuple[int, ...], Field(description="compare with the Bayes-optimal predictors that see the first i groups")
     ] = ()

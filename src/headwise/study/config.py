@@ -83,8 +83,14 @@ def model_stream(config: RunConfig) -> int:
 
 
 def scientific_content(config: RunConfig) -> dict[str, Any]:
-    """What a run's results depend on, apart from its seed: everything but names and the machine's settings."""
-    return config.model_dump(mode="json", exclude={"experiment", "preset", "seed", "compute"})
+    """What a run's results depend on, apart from its seed: everything but names and the machine's settings.
+
+    A key that is younger than stored runs counts only once it is set, so that those keep their names.
+    """
+    content = config.model_dump(mode="json", exclude={"experiment", "preset", "seed", "compute"})
+    if config.measure.window_samples is None:
+        del content["measure"]["window_samples"]
+    return content
 
 
 def config_hash(config: RunConfig) -> str:
@@ -93,11 +99,17 @@ def config_hash(config: RunConfig) -> str:
 
 
 def window_config(config: RunConfig, window: int) -> RunConfig:
-    """The restricted-context model that `config` is compared with: same data, same training, windows of this size."""
+    """The restricted-context model that `config` is compared with: same training, windows of this size.
+
+    Its data are the same too unless `measure.window_samples` gives it more or fewer sequences.
+    """
+    samples = config.measure.window_samples or config.train.samples
+    data = {"samples": samples, "batch": min(config.train.batch, samples)}
     return config.model_copy(
         update={
             "experiment": f"{config.experiment}-window-{window}"[:64],
             "model": config.model.model_copy(update={"window": window, "context": None}),
-            "measure": config.measure.model_copy(update={"windows": (), "bayes": ()}),
+            "train": config.train.model_copy(update=data),
+            "measure": config.measure.model_copy(update={"windows": (), "window_samples": None, "bayes": ()}),
         }
     )

@@ -33,18 +33,18 @@ def judge_data_size(case: Case) -> Judgement:
     return Judgement(falls and fewer, best[0], note)
 
 
-def judge_early_stop(case: Case) -> Judgement:
+def judge_early_stop(case: Case, few: str = "samples-600") -> Judgement:
     """At the best step of 600 sequences a shorter context is nearer than the longest; at 9000 the longest is."""
     margins, lines = {}, []
-    for name in ("samples-600", "samples-9000"):
+    for name in (few, "samples-9000"):
         trajectory = case.runs[name]
         names = [str(p) for p in trajectory["predictor"].values if str(p).startswith("window_")]
         row = trajectory["kl"].sel(predictor=names).values[best_index(trajectory)]
         margins[name] = float(row[-1] - row[:-1].min())
         shown = ", ".join(f"{n.replace('window_', 'context ')} {v:.2f}" for n, v in zip(names, row, strict=True))
         lines.append(f"{name} at step {trajectory['step'].values[best_index(trajectory)]:g}: {shown}")
-    passed = margins["samples-600"] > 0 > margins["samples-9000"]
-    return Judgement(passed, margins["samples-600"], "; ".join(lines))
+    passed = margins[few] > 0 > margins["samples-9000"]
+    return Judgement(passed, margins[few], "; ".join(lines))
 
 
 def judge_overfit(case: Case) -> Judgement:
@@ -80,6 +80,15 @@ CLAIMS = (
         quantity="how much nearer the nearest shorter context is than context 6, at 600 sequences (nats)",
         threshold="> 0 at 600 sequences and < 0 at 9000",
         judge=judge_early_stop,
+    ),
+    Claim(
+        "early-stop-ample",
+        "fig:generalization right, ample contexts",
+        "the same, where the models of restricted context were trained on 9000 sequences",
+        ("samples-600-ample", "samples-9000"),
+        quantity="how much nearer the nearest shorter context is than context 6, at 600 sequences (nats)",
+        threshold="> 0 at 600 sequences and < 0 at 9000",
+        judge=lambda case: judge_early_stop(case, "samples-600-ample"),
     ),
     Claim(
         "overfit-structure",

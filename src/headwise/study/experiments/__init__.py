@@ -26,6 +26,7 @@ EXPERIMENTS: dict[str, Callable[[Preset], RunConfig]] = {
     "small-ratio-1.5": hierarchy.small_ratio_15,
     "heads-4": minimal_variants.heads_4,
     "samples-600": data_size.samples_600,
+    "samples-600-ample": data_size.samples_600_ample,
     "samples-2000": data_size.samples_2000,
     "samples-9000": data_size.samples_9000,
     "online": data_size.online,

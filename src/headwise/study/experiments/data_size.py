@@ -30,6 +30,16 @@ def samples_600(preset: Preset) -> RunConfig:
     return with_samples(preset, 600)
 
 
+def samples_600_ample(preset: Preset) -> RunConfig:
+    """600 sequences, compared with restricted-context models that had 9000.
+
+    Trained on 600 sequences themselves, those never leave the first stage, whatever their context.
+    """
+    base = samples_600(preset)
+    measure = base.measure.model_copy(update={"window_samples": SIZES[-1]})
+    return base.model_copy(update={"experiment": "samples-600-ample", "measure": measure})
+
+
 def samples_2000(preset: Preset) -> RunConfig:
     """2000 sequences: the best excess loss, 0.81 in the paper, comes near step 258."""
     return with_samples(preset, 2000)
