@@ -37,11 +37,11 @@ FULL = {"quick": Size(128, 200, 1000), "paper": Size(500, 1000, 1000)}
 
 OWN: dict[str, dict[Scale, Size]] = {
     "full": {"quick": FULL["quick"], "paper": Size(3000, 3000, 1000)},
-    "sgd": {"quick": Size(64, 200, 4500, 50), "paper": Size(500, 1000, 6000, 50)},
+    "sgd": {"quick": Size(64, 200, 4500, 50), "paper": Size(128, 1000, 6000, 50)},
     "depth-minimal": {"quick": Size(100, 300, 1000), "paper": Size(500, 1000, 1000)},
-    "depth-full": {"quick": Size(64, 200, 1000), "paper": Size(500, 1000, 1000)},
+    "depth-full": {"quick": Size(64, 200, 1000), "paper": Size(128, 1000, 1000)},
 }
-"""Experiments with a size of their own."""
+"""Experiments with a size of their own; SGD and two full blocks with batch 128, as they need the most time per sequence."""
 
 
 def size_of(config: RunConfig, scale: Scale) -> Size:
