@@ -13,13 +13,15 @@ from pathlib import Path
 import psutil
 import pyarrow.parquet as pq
 import pytest
+from tests.conftest import tiny
 from tests.study.test_resume import assert_same
 
 from headwise.cli.main import main
 from headwise.core.errors import ConfigError
 from headwise.store import RunDirectory
-from headwise.study.executors import open_pool
+from headwise.study.executors import InProcess, open_pool
 from headwise.study.grid import plan_points, split_values
+from headwise.study.many import Outcome, run_all
 
 SIZES = {
     "task.d": 6,
@@ -104,6 +106,39 @@ def test_sweep_finishes_what_is_missing_and_collects(capsys: pytest.CaptureFixtu
     drawn = ["--x", "task.m", "--y", "seed", "--value", "excess-loss", "-o", str(tmp_path / "d.png")]
     assert main(["diagram", str(tmp_path / "c" / "runs.parquet"), *drawn]) == 0
     assert (tmp_path / "d.csv").read_text().count("\n") == 5
+
+
+def test_a_thousand_runs_are_planned_in_two_seconds(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """In time of the processor, so that a busy machine does not fail it."""
+    axes = [f"task.m={','.join(f'1.{k}' for k in range(10))}", f"train.lr={','.join(f'{k}e-3' for k in range(1, 11))}"]
+    began = time.process_time()
+    over = [part for axis in axes for part in ("--over", axis)]
+    assert (
+        main(["sweep", "minimal", *over, "--seeds", "0..9", "--dry-run", "--json", "--out", str(tmp_path / "a")]) == 0
+    )
+    assert time.process_time() - began < 2.0
+    plan = json.loads(capsys.readouterr().out)
+    assert len(set(plan["runs"])) == plan["to_compute"] == 1000
+
+
+def test_runs_leave_no_file_open(tmp_path: Path) -> None:
+    """`scripts/measure_sweeps.py flat` measures a thousand of them, memory and workers included."""
+    opened: list[int] = []
+    configs = [tiny(seed=seed, train__steps=2) for seed in range(6)]
+    run_all(configs, tmp_path, executor=InProcess(), argv=[], ended=lambda o: opened.append(psutil.Process().num_fds()))
+    assert len(opened) == 6
+    assert opened[1:] == [opened[1]] * 5
+
+
+def test_a_run_in_this_process_is_told_before_the_next_begins(tmp_path: Path) -> None:
+    told: list[tuple[str, int]] = []
+    configs = [tiny(seed=seed, train__steps=2) for seed in range(3)]
+
+    def ended(outcome: Outcome) -> None:
+        told.append((outcome.status, len(list(tmp_path.rglob("manifest.json")))))
+
+    run_all(configs, tmp_path, executor=InProcess(), argv=[], ended=ended)
+    assert told == [("finished", 1), ("finished", 2), ("finished", 3)]
 
 
 def test_conflicting_roots_are_told(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

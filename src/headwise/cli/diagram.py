@@ -8,6 +8,8 @@ from pathlib import Path
 
 from headwise.cli.command import Command, print_json, refuse_extra, say
 
+COLUMNS = ("median", "low", "high", "found", "runs", "lower_bound")
+
 
 def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("table", type=Path, metavar="TABLE", help="runs.parquet, as `headwise collect` writes it")
@@ -15,7 +17,8 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--y", required=True, metavar="KEY", help="config key upwards")
     parser.add_argument(
         "--value", action="append", metavar="NAME",
-        help="stages, stages-heads, competitive-end, offshoots or excess-loss; several make panels (default: stages)",
+        help="stages, stages-heads, competitive-end, offshoots, order or excess-loss; several make panels "
+        "(default: stages)",
     )  # fmt: skip
     parser.add_argument("-o", "--to", type=Path, default=Path("diagram.png"), metavar="FILE", help="png, pdf or svg")
     parser.add_argument("--json", action="store_true", help="print the cells as one JSON document")
@@ -35,17 +38,17 @@ def run(arguments: argparse.Namespace, extra: list[str]) -> int:
     draw_diagrams(diagrams, arguments.to)
     with arguments.to.with_suffix(".csv").open("w", newline="") as file:
         writer = csv.writer(file)
-        writer.writerow(["quantity", arguments.x, arguments.y, "median", "spread", "runs"])
+        writer.writerow(["quantity", arguments.x, arguments.y, *COLUMNS])
         for diagram in diagrams:
             for j, y in enumerate(diagram.y):
                 for i, x in enumerate(diagram.x):
-                    cell = (diagram.median[j, i], diagram.spread[j, i], diagram.count[j, i])
-                    writer.writerow([diagram.quantity, x, y, *(plain(value) for value in cell)])
+                    cell = [plain(getattr(diagram, name)[j, i]) for name in COLUMNS]
+                    writer.writerow([diagram.quantity, x, y, *cell])
     say(f"wrote {arguments.to} and its CSV")
     if arguments.json:
         print_json(
             [
-                {"value": d.quantity, "x": d.x, "y": d.y, "median": plain(d.median), "runs": plain(d.count)}
+                {"value": d.quantity, "x": d.x, "y": d.y, **{name: plain(getattr(d, name)) for name in COLUMNS}}
                 for d in diagrams
             ]
         )

@@ -96,9 +96,18 @@ def run_row(record: RunRecord, trajectory: xr.Dataset) -> dict[str, Any]:
     if "excess_loss" in trajectory:
         row["final.excess_loss"] = float(last["excess_loss"])
         row["best.excess_loss"] = float(np.nanmin(trajectory["excess_loss"].values))
+        row["final.fall"] = last_fall(trajectory["step"].values, trajectory["excess_loss"].values)
     if "kl" in trajectory:
         row |= {f"final.kl.{name}": float(last["kl"].sel(predictor=name)) for name in trajectory["predictor"].values}
     return row | phase_columns(trajectory)
+
+
+def last_fall(steps: np.ndarray, excess: np.ndarray) -> float | None:
+    """Share of the excess loss that was lost in the last tenth of the run; None for a run of one evaluation."""
+    before = np.flatnonzero((steps <= 0.9 * steps[-1]) & (steps < steps[-1]))
+    if not len(before) or not excess[before[-1]] > 0 or not np.isfinite(excess[-1]):
+        return None
+    return float(1 - excess[-1] / excess[before[-1]])
 
 
 def phase_columns(trajectory: xr.Dataset) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,14 +16,24 @@ QUANTITIES = {
     "stages-heads": ("stages.heads", "number of stages (heads reading)"),
     "competitive-end": ("competitive.end", "end of the competitive phase (step)"),
     "offshoots": ("offshoots", "offshoots"),
+    "order": ("order", "runs that pass the predictors in order (share)"),
     "excess-loss": ("final.excess_loss", "final excess loss (nats)"),
 }
 """What can be shown, the column of `runs.parquet` that holds it, and its label."""
 
+HOLDS = {"holds": 1.0, "does not apply": 0.0}
+"""How a claim about one run is counted; over seeds it is the share, not the median."""
+
+COUNTS = ("stages", "stages-heads", "offshoots")
+"""Quantities that a longer run could only raise."""
+
+STILL_FALLING = 0.1
+"""A run whose excess loss lost more than this share in its last tenth had not ended learning."""
+
 
 @dataclass(frozen=True)
 class Diagram:
-    """The median over seeds in every cell, (y, x); NaN where no run has the quantity."""
+    """Every cell, (y, x), over its seeds; NaN where no run has the quantity. For a claim `median` is the share."""
 
     x_key: str
     y_key: str
@@ -31,10 +42,14 @@ class Diagram:
     x: list[Any]
     y: list[Any]
     median: np.ndarray
-    spread: np.ndarray
-    """Largest minus smallest over seeds."""
-    count: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    found: np.ndarray
     """Runs with the quantity."""
+    runs: np.ndarray
+    """Runs in the cell."""
+    lower_bound: np.ndarray
+    """Whether at least half of the runs ended while still learning, so that a count is only a lower bound."""
 
 
 def phase_diagram(table: Path, *, x: str, y: str, quantity: str) -> Diagram:
@@ -51,19 +66,43 @@ def phase_diagram(table: Path, *, x: str, y: str, quantity: str) -> Diagram:
             raise ConfigError(f"no run has the key {key}; known: {known}")
     across, up = content[f"config.{x}"], content[f"config.{y}"]
     values = content.get(column, [None] * len(across))
+    learning = still_learning(content)
     x_values, y_values = (sorted({v for v in axis if v is not None}, key=_order) for axis in (across, up))
     shape = (len(y_values), len(x_values))
-    median, spread, count = np.full(shape, np.nan), np.full(shape, np.nan), np.zeros(shape, dtype=int)
+    median, low, high = (np.full(shape, np.nan) for _ in range(3))
+    found, runs = np.zeros(shape, dtype=int), np.zeros(shape, dtype=int)
+    lower_bound = np.zeros(shape, dtype=bool)
     for j, y_value in enumerate(y_values):
         for i, x_value in enumerate(x_values):
-            cell = [
-                float(v)
-                for v, a, b in zip(values, across, up, strict=True)
-                if a == x_value and b == y_value and v is not None
-            ]
-            if cell:
-                median[j, i], spread[j, i], count[j, i] = np.median(cell), max(cell) - min(cell), len(cell)
-    return Diagram(x, y, quantity, label, x_values, y_values, median, spread, count)
+            inside = [k for k, place in enumerate(zip(across, up, strict=True)) if place == (x_value, y_value)]
+            cell = [value for k in inside if (value := _number(values[k])) is not None]
+            runs[j, i], found[j, i] = len(inside), len(cell)
+            if cell and quantity == "order":
+                median[j, i] = low[j, i] = high[j, i] = np.mean(cell)
+            elif cell:
+                median[j, i], low[j, i], high[j, i] = np.median(cell), min(cell), max(cell)
+                unfinished = sum(learning[k] for k in inside)
+                lower_bound[j, i] = quantity in COUNTS and 2 * unfinished >= len(inside)
+    return Diagram(x, y, quantity, label, x_values, y_values, median, low, high, found, runs, lower_bound)
+
+
+def still_learning(content: Mapping[str, Sequence[Any]]) -> list[bool]:
+    """For each run of a table, whether it ended while its loss fell or before the full predictor was the nearest."""
+    falls = content.get("final.fall", [None] * len(content["run"]))
+    prefixes = sorted(
+        (name for name in content if name.startswith("final.kl.prefix_")), key=lambda name: int(name.rpartition("_")[2])
+    )
+    unfinished = []
+    for k, fall in enumerate(falls):
+        kl = [content[name][k] for name in prefixes if content[name][k] is not None]
+        unfinished.append((fall is not None and fall > STILL_FALLING) or (len(kl) > 1 and min(kl) < kl[-1]))
+    return unfinished
+
+
+def _number(value: Any) -> float | None:
+    if isinstance(value, str):
+        return HOLDS.get(value)
+    return None if value is None else float(value)
 
 
 def _order(value: Any) -> tuple[int, Any]:

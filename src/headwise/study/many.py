@@ -105,15 +105,24 @@ def run_all(
 ) -> list[Outcome]:
     """Compute what is missing, prerequisites first; an outcome for every run, in the order given."""
     outcomes: dict[Path, Outcome] = {}
+
+    def end(path: Path, future: Future[str]) -> None:
+        failure = future.exception()
+        outcomes[path] = _outcome(path, future.result() if failure is None else f"the worker failed: {failure}")
+        ended(outcomes[path])
+
     for layer in _layers(configs):
-        futures: dict[Future[str], Path] = {}
+        waiting: dict[Future[str], Path] = {}
         for config in missing(layer, out):
-            document = config.model_dump(mode="json")
-            futures[executor.submit(compute_one, document, str(Path(out).absolute()), argv)] = place(config, out)
-        for future in _as_ended(futures, count_workers=count_workers, patience=patience):
-            path, failure = futures[future], future.exception()
-            outcomes[path] = _outcome(path, future.result() if failure is None else f"the worker failed: {failure}")
-            ended(outcomes[path])
+            document, path = config.model_dump(mode="json"), place(config, out)
+            future = executor.submit(compute_one, document, str(Path(out).absolute()), argv)
+            # In this process a run is over when it has been submitted, and is told before the next one begins.
+            if future.done():
+                end(path, future)
+            else:
+                waiting[future] = path
+        for future in _as_ended(set(waiting), count_workers=count_workers, patience=patience):
+            end(waiting[future], future)
     return [outcomes.get(place(config, out)) or _outcome(place(config, out), "") for config in configs]
 
 
@@ -139,10 +148,7 @@ def compute_one(document: dict[str, Any], out: str, argv: list[str]) -> str:
         return ""
 
 
-def _as_ended(
-    futures: dict[Future[str], Path], *, count_workers: Callable[[], int], patience: float
-) -> Iterator[Future[str]]:
-    waiting = set(futures)
+def _as_ended(waiting: set[Future[str]], *, count_workers: Callable[[], int], patience: float) -> Iterator[Future[str]]:
     seen = time.monotonic()
     while waiting:
         done, waiting = wait(waiting, timeout=2.0, return_when=FIRST_COMPLETED)

@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from distributed import Client
 
 WORKER_SETTINGS = (
-    "export OMP_NUM_THREADS=1 MKL_NUM_THREADS=1",
+    "export OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED=False",
+    # Dask's own small threshold gives memory back to the system at every step; these are where glibc's default ends up.
+    "export MALLOC_TRIM_THRESHOLD_=67108864 MALLOC_MMAP_THRESHOLD_=33554432",
     # Slurm itself limits a job's memory; dask would pause or end a worker before.
     *(f"export DASK_DISTRIBUTED__WORKER__MEMORY__{name}=False" for name in ("TARGET", "SPILL", "PAUSE", "TERMINATE")),
 )
