@@ -44,3 +44,26 @@ def test_the_command_names_the_extra(tmp_path: Path) -> None:
     assert "pip install 'headwise[probe]'" in answer.stderr
     assert len(answer.stderr.strip().splitlines()) == 1
     assert run("from headwise.cli.main import main\nsys.exit(main(['list']))").returncode == 0
+
+
+def test_every_other_command_works_without_transformers(tmp_path: Path) -> None:
+    """One process: a run is trained, read, judged and put on a page while no optional library can be imported."""
+    keys = {"task.d": 6, "task.T": 5, "task.w": 6, "model.width": 12, "train.batch": 20, "train.samples": 60,
+            "train.steps": 12, "measure.test_samples": 30, "measure.at.every": 3}  # fmt: skip
+    train = ["train", "minimal", "--out", str(tmp_path), "-q"]
+    train += [part for key, value in keys.items() for part in (f"--{key}", str(value))]
+    answer = run(
+        "from pathlib import Path\n"
+        "from headwise.cli.main import main\n"
+        f"codes = [main({train!r})]\n"
+        f"run = str(next(Path({str(tmp_path)!r}).glob('minimal/*-s0')))\n"
+        f"page = {str(tmp_path / 'page.html')!r}\n"
+        "for words in (['show', run], ['phases', run], ['report', run, '-o', page], ['reproduce', '--run', run],\n"
+        "              ['reproduce', '--list'], ['check', '--list'], ['list'], ['probe', '--help'],\n"
+        "              ['sweep', 'minimal', '--over', 'task.m=1,1.5', '--seeds', '0', '--dry-run']):\n"
+        "    try: codes.append(main(words))\n"
+        "    except SystemExit as end: codes.append(end.code)\n"
+        "print('codes', codes, sorted({'transformers', 'accelerate', 'transformer_lens'} & set(sys.modules)))\n"
+    )
+    assert answer.returncode == 0, answer.stderr
+    assert f"codes {[0] * 10} []" in answer.stdout, answer.stdout[-500:] + answer.stderr
