@@ -1,4 +1,4 @@
-"""Phase diagrams from a table: medians, what is not detected, counts that are lower bounds, shares of claims."""
+"""Phase diagrams from a table: medians, what is not detected, counts that are lower bounds, claims."""
 
 from __future__ import annotations
 
@@ -70,8 +70,10 @@ def test_what_is_not_detected_is_told(table: Path) -> None:
     assert "≥" not in legend_text([ends])
 
 
-def test_a_claim_is_a_share(table: Path) -> None:
-    np.testing.assert_allclose(read(table, "order").median, np.full((2, 2), 2 / 3))
+def test_a_claim_counts_seeds(table: Path) -> None:
+    order = read(table, "order")
+    np.testing.assert_array_equal(order.median, np.full((2, 2), 2))
+    assert legend_text([order]) == "3 runs per cell."
 
 
 def test_unknown_names_are_told(table: Path) -> None:

@@ -90,6 +90,7 @@ def run_row(record: RunRecord, trajectory: xr.Dataset) -> dict[str, Any]:
         "seed": record.seed,
         "status": record.status,
         "steps": record.steps,
+        "reason": f"the loss became infinite at step {record.steps}" if record.status == "diverged" else None,
     }
     row |= {f"config.{key}": value for key, value in flattened(run.read_config())}
     last = trajectory.isel(step=-1)

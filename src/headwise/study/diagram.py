@@ -16,13 +16,13 @@ QUANTITIES = {
     "stages-heads": ("stages.heads", "number of stages (heads reading)"),
     "competitive-end": ("competitive.end", "end of the competitive phase (step)"),
     "offshoots": ("offshoots", "offshoots"),
-    "order": ("order", "runs that pass the predictors in order (share)"),
+    "order": ("order", "seeds that pass the predictors in order"),
     "excess-loss": ("final.excess_loss", "final excess loss (nats)"),
 }
 """What can be shown, the column of `runs.parquet` that holds it, and its label."""
 
 HOLDS = {"holds": 1.0, "does not apply": 0.0}
-"""How a claim about one run is counted; over seeds it is the share, not the median."""
+"""How a claim about one run is counted; a cell shows the number of seeds for which it holds."""
 
 COUNTS = ("stages", "stages-heads", "offshoots")
 """Quantities that a longer run could only raise."""
@@ -33,7 +33,7 @@ STILL_FALLING = 0.1
 
 @dataclass(frozen=True)
 class Diagram:
-    """Every cell, (y, x), over its seeds; NaN where no run has the quantity. For a claim `median` is the share."""
+    """Every cell, (y, x), over its seeds; NaN where no run has the quantity. For a claim `median` counts seeds."""
 
     x_key: str
     y_key: str
@@ -78,7 +78,7 @@ def phase_diagram(table: Path, *, x: str, y: str, quantity: str) -> Diagram:
             cell = [value for k in inside if (value := _number(values[k])) is not None]
             runs[j, i], found[j, i] = len(inside), len(cell)
             if cell and quantity == "order":
-                median[j, i] = low[j, i] = high[j, i] = np.mean(cell)
+                median[j, i] = low[j, i] = high[j, i] = sum(cell)
             elif cell:
                 median[j, i], low[j, i], high[j, i] = np.median(cell), min(cell), max(cell)
                 unfinished = sum(learning[k] for k in inside)

@@ -127,7 +127,9 @@ def cell_text(diagram: Cells, j: int, i: int) -> tuple[str, str]:
 
 def legend_text(diagrams: Sequence[Cells]) -> str:
     """Only the signs that occur."""
-    notes = [f"Median of {int(max(d.runs.max() for d in diagrams))} seeds, below it the range over seeds."]
+    ranges = any((d.high > d.low).any() for d in diagrams)
+    shown = ": their median, below it their range" if ranges else ""
+    notes = [f"{int(max(d.runs.max() for d in diagrams))} runs per cell{shown}."]
     if any(((d.found == 0) & (d.runs > 0)).any() for d in diagrams):
         notes.append("–: detected in no seed.")
     if any(((d.found < d.runs) & (d.found > 0)).any() for d in diagrams):
