@@ -41,7 +41,7 @@ OWN: dict[str, dict[Scale, Size]] = {
     "depth-minimal": {"quick": Size(100, 300, 1000), "paper": Size(500, 1000, 1000)},
     "depth-full": {"quick": Size(64, 200, 1000), "paper": Size(128, 1000, 1000)},
 }
-"""Experiments with a size of their own; SGD and two full blocks with batch 128, as they need the most time per sequence."""
+"""Experiments with a size of their own; SGD and two full blocks, the most costly ones, with batch 128."""
 
 
 def size_of(config: RunConfig, scale: Scale) -> Size:
