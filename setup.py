@@ -7,7 +7,7 @@ setup(
         Extension(
             "headwise.model._kernel",
             sources=["src/headwise/model/kernel.cpp"],
-            depends=[f"src/headwise/model/kernel_{part}.h" for part in ("vectors", "attention", "dropped", "block")],
+            depends=[f"src/headwise/model/kernel_{part}.h" for part in ("vectors", "scores", "values", "attention", "dropped", "block")],
             language="c++",
             # No -march: environments are shared between machines, and the kernel picks its instructions when loaded.
             # No -ffast-math: a loss that becomes NaN must be seen.

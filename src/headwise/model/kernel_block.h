@@ -1,7 +1,5 @@
 // Everything after attention, row by row, and the whole block for a range of sequences.
 
-INLINE void add_to(float* sums, Floats x) { store(sums, load<Floats>(sums) + x); }
-
 // Where one query of one sequence lies in the input's table and in its gradient: token row and position row.
 struct InputRows {
     long token, position;
