@@ -61,7 +61,8 @@ struct Model {
     int32_t tokens_pitch, score_pitch, writes_pitch, keys_pitch, queries_pitch, units_pitch, read_pitch;
     int32_t head_size, score_blocks, value_blocks, project_rows;  // with dropped inputs only, see kernel_dropped.h
     int32_t residual, norm;
-    int32_t tile, chunk;  // sequences that go through the block together; sequences between sums in double
+    int32_t together, tile, chunk;  // sequences that go through the block together, that memory is for, between sums in
+                                    // double
     float epsilon;
     Drop drops[SITES];
     const float *score, *value, *stream, *offset, *project, *lag;

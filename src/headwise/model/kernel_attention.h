@@ -57,27 +57,26 @@ static void attention_forward(const Model& m, const int64_t* tokens, uint64_t ke
     }
 }
 
-static void attention_backward(const Model& m, const int64_t* tokens, AttentionScratch& scratch, const float* weights,
+// Gradients of the scores. Those of the values are left to `scatter_value_gradients`, for many sequences at a time: it
+// needs the weights to mix with, which therefore take the place of the weights.
+static void attention_backward(const Model& m, const int64_t* tokens, AttentionScratch& scratch, float* weights,
                                const float* grads, const Gradients& to) {
-    const float* mixing = mixing_weights(m, scratch, weights);
     float *values = scratch.values.data, *across = scratch.across.data, *slopes = scratch.slopes.data;
     for (int from = 0; from < m.writes; from += COLUMNS) {
         const int real = m.writes - from < COLUMNS ? m.writes - from : COLUMNS;
-        const int columns = groups_of_eight(real);
         transpose(grads + from, m.writes_pitch, m.queries, real, m.queries_pitch, across);
         for (int first = 0; first < m.heads; first += heads_at_a_time(m)) {
             const Heads heads = from_head(m, first);
             // The forward pass has left the values there if there were no others in between.
-            if (m.tile > 1 || m.writes > COLUMNS || heads_at_a_time(m) < m.heads)
-                gather_values(m, tokens, heads, from, columns, values);
-            for (int h = heads.first; h < heads.last; h++) {
+            if (m.together > 1 || m.writes > COLUMNS || heads_at_a_time(m) < m.heads)
+                gather_values(m, tokens, heads, from, groups_of_eight(real), values);
+            for (int h = heads.first; h < heads.last; h++)
                 dot_keys(m, values + (h - first) * head_of_values(m), COLUMNS, across, real, from > 0,
                          slopes + weight_at(m, h, 0));
-                scatter_value_gradients(m, tokens, h, mixing, grads + from, from, columns, to.value);
-            }
         }
     }
     softmax_gradients(m, weights, slopes);
     query_columns(m, tokens, scratch.columns.data);
     scatter_scores(m, tokens, scratch.columns.data, slopes, scratch.row.data, to.score);
+    if (m.drops[ATTENTION].threshold) keep_positive(weights, weight_at(m, m.heads, 0), weights);
 }

@@ -57,34 +57,50 @@ INLINE Product over_queries(const Model& m, const float* weights, const float* g
     return p;
 }
 
-constexpr int KEY_ROWS = 6;  // keys of a register block, at most
+// Keys in register blocks of nearly equal size.
+struct KeyBlocks {
+    static constexpr int MOST = 6;
+    int count, size, larger;
+    explicit KeyBlocks(const Model& m) : count((m.positions + MOST - 1) / MOST) {
+        size = m.positions / count, larger = m.positions % count;
+    }
+    int first(int block) const { return block * size + (block < larger ? block : larger); }
+};
 
 // values[key, columns] = the gradient of a head's values, for one block of columns.
 static void value_gradients(const Model& m, int head, const float* weights, const float* grads, int columns,
                             float* values) {
-    const int blocks = (m.positions + KEY_ROWS - 1) / KEY_ROWS;
-    for (int b = 0; b < blocks; b++) {
-        const int j0 = m.positions * b / blocks, j1 = m.positions * (b + 1) / blocks;
+    const KeyBlocks blocks(m);
+    for (int b = 0; b < blocks.count; b++) {
+        const int j0 = blocks.first(b), j1 = blocks.first(b + 1);
         Product p = over_queries(m, weights, grads, head, j0, j1);
         p.c = values + (long)j0 * COLUMNS, p.c_m = COLUMNS;
         product(p, j1 - j0, columns);
     }
 }
 
-// The same, added to the rows of the table's gradient.
-static void scatter_value_gradients(const Model& m, const int64_t* tokens, int head, const float* weights,
-                                    const float* grads, int from, int columns, float* table) {
-    const int blocks = (m.positions + KEY_ROWS - 1) / KEY_ROWS;
-    for (int b = 0; b < blocks; b++) {
-        const int j0 = m.positions * b / blocks, j1 = m.positions * (b + 1) / blocks;
-        float* rows[2 * KEY_ROWS];
-        for (int j = j0; j < j1; j++) {
-            rows[2 * (j - j0)] = table + value_row(m, head, tokens[j]) + from;
-            rows[2 * (j - j0) + 1] = table + value_row(m, head, m.dictionary + j) + from;
-        }
-        Product p = over_queries(m, weights, grads, head, j0, j1);
-        p.into = rows, p.scale = m.drops[ATTENTION].scale;
-        product(p, j1 - j0, columns);
+// The gradients of the values of `count` sequences, added to the rows of the table's gradient. Head by head and block by
+// block of columns, because that much of the table stays in the first-level cache.
+static void scatter_value_gradients(const Model& m, const int64_t* tokens, int count, const float* weights,
+                                    const float* grads, float* table) {
+    const KeyBlocks blocks(m);
+    for (int from = 0; from < m.writes; from += COLUMNS) {
+        const int columns = groups_of_eight(m.writes - from < COLUMNS ? m.writes - from : COLUMNS);
+        for (int h = 0; h < m.heads; h++)
+            for (int b = 0; b < blocks.count; b++) {
+                const int j0 = blocks.first(b), j1 = blocks.first(b + 1);
+                float* rows[2 * KeyBlocks::MOST];
+                for (int j = j0; j < j1; j++) rows[2 * (j - j0) + 1] = table + value_row(m, h, m.dictionary + j) + from;
+                Product p = over_queries(m, weights, grads + from, h, j0, j1);
+                p.into = rows, p.scale = m.drops[ATTENTION].scale;
+                for (int n = 0; n < count; n++) {
+                    for (int j = j0; j < j1; j++)
+                        rows[2 * (j - j0)] = table + value_row(m, h, tokens[(long)n * m.positions + j]) + from;
+                    product(p, j1 - j0, columns);
+                    p.a += weight_at(m, m.heads, 0);
+                    p.b += (long)m.queries * m.writes_pitch;
+                }
+            }
     }
 }
 

@@ -157,10 +157,6 @@ static void product_block(const Product& p) {
         for (int v = 0; v < V; v++) acc[m][v] = p.add ? load<Floats>(c + v * LANES) : Floats{};
         if (T) rest[m] = p.add ? load<Eight>(c + V * LANES) : Eight{};
     }
-    if (p.into)  // rows of large tables: on their way to the first cache while the sums are formed
-        UNROLL
-        for (int m = 0; m < 2 * M; m++)
-            for (int v = 0; v < V + T; v++) __builtin_prefetch(p.into[m] + p.at + v * LANES, 1);
     for (int h = 0; h < p.heads; h++) {
         const float* a = p.a + h * p.a_head;
         const float* b = p.b + h * p.b_head;
