@@ -146,6 +146,7 @@ constexpr int LANES = 4, WIDE = 2, KEYS = 4;
 #include "kernel_values.h"
 #include "kernel_attention.h"
 #include "kernel_dropped.h"
+#include "kernel_loss.h"
 #include "kernel_block.h"
 }  // namespace
 }  // namespace plain
@@ -166,6 +167,7 @@ constexpr int LANES = 8, WIDE = 2, KEYS = 4;
 #include "kernel_values.h"
 #include "kernel_attention.h"
 #include "kernel_dropped.h"
+#include "kernel_loss.h"
 #include "kernel_block.h"
 }  // namespace
 }  // namespace avx2
@@ -187,6 +189,7 @@ constexpr int LANES = 16, WIDE = 4, KEYS = 8;
 #include "kernel_values.h"
 #include "kernel_attention.h"
 #include "kernel_dropped.h"
+#include "kernel_loss.h"
 #include "kernel_block.h"
 }  // namespace
 }  // namespace avx512
