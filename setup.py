@@ -2,12 +2,14 @@
 
 from setuptools import Extension, setup
 
+PARTS = ("vectors", "scores", "values", "attention", "dropped", "loss", "block")
+
 setup(
     ext_modules=[
         Extension(
             "headwise.model._kernel",
             sources=["src/headwise/model/kernel.cpp"],
-            depends=[f"src/headwise/model/kernel_{part}.h" for part in ("vectors", "attention", "dropped", "block")],
+            depends=[f"src/headwise/model/kernel_{part}.h" for part in PARTS],
             language="c++",
             # No -march: environments are shared between machines, and the kernel picks its instructions when loaded.
             # No -ffast-math: a loss that becomes NaN must be seen.

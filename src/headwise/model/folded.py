@@ -22,13 +22,15 @@ LANES = 16
 """Floats in the widest vector."""
 COLUMNS = 64
 """Columns the kernel works on at a time."""
+QUAD = 4
+"""Heads that lie side by side in the score table, so that one lookup serves all of them."""
 
 
 class Folded(NamedTuple):
     """Empty tensors stand for parts that the model does not have."""
 
     score: Tensor
-    """(heads, key rows, query columns): columns are tokens, padded, then counted positions, padded"""
+    """(heads / QUAD, key rows, query columns, QUAD): columns are tokens, padded, then counted positions, padded"""
     value: Tensor
     """(heads, rows, writes)"""
     stream: Tensor
@@ -90,6 +92,7 @@ def fold(decoder: Decoder, queries: int, *, embedding_dropout: float) -> Folded:
         score_HRR = tables.score_HRR.transpose(1, 2)
         by_token, by_position = score_HRR[:, :, : decoder.dictionary], score_HRR[:, :, -queries:]
         score = torch.cat([rows(by_token, eights(decoder.dictionary)), rows(by_position, eights(queries))], dim=2)
+        score = side_by_side(score)
     hidden = hidden_bias = gain = shift = back = back_bias = read = read_bias = none
     norm = block.norm_attention if config.norm == "post" else None
     if config.mlp:
@@ -152,6 +155,13 @@ def projections(decoder: Decoder, rows_RD: Tensor, *, scale: float) -> Tensor:
     by_score = [blocks(x.transpose(0, 1).flatten(1)) for x in (q_HRE, k_HRE)]
     by_value = torch.stack([blocks(x) for x in v_HRO], dim=1).flatten(0, 1)
     return torch.cat([*by_score, by_value]).contiguous()
+
+
+def side_by_side(score_HRC: Tensor) -> Tensor:
+    """Scores of each QUAD of heads side by side, (quads, rows, columns, QUAD), the last filled up with zeros."""
+    heads, rows_, columns = score_HRC.shape
+    filled = functional.pad(score_HRC, (0, 0, 0, 0, 0, -heads % QUAD))
+    return filled.view(-1, QUAD, rows_, columns).permute(0, 2, 3, 1).contiguous()
 
 
 def blocks(x_RC: Tensor) -> Tensor:

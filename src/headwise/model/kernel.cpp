@@ -2,8 +2,8 @@
 // data pointers: no torch, no Python headers, no threads, no state.
 //
 // Layouts, all float32 and row-major, padded so that a vector may run past the end of a row; pads are zero:
-//   score         [head, key row, query column]  rows: tokens, then positions; columns: tokens (`tokens_pitch`), then the
-//                                                counted positions; pitch `score_pitch`
+//   score         [four heads, key row, query column, head]  rows: tokens, then positions; columns: tokens
+//                                                (`tokens_pitch`), then the counted positions; pitch `score_pitch`
 //   value         [head, row, column]            pitch `writes_pitch`, as everything that holds the stream
 //   weights       [sequence, head, key, query]   pitches `keys_pitch`, `queries_pitch`; a dropped weight has its sign
 //                                                turned, so that one array serves mixing and the softmax's gradient
@@ -61,7 +61,8 @@ struct Model {
     int32_t tokens_pitch, score_pitch, writes_pitch, keys_pitch, queries_pitch, units_pitch, read_pitch;
     int32_t head_size, score_blocks, value_blocks, project_rows;  // with dropped inputs only, see kernel_dropped.h
     int32_t residual, norm;
-    int32_t tile, chunk;  // sequences that go through the block together; sequences between sums in double
+    int32_t together, tile, chunk;  // sequences that go through the block together, that memory is for, between sums in
+                                    // double
     float epsilon;
     Drop drops[SITES];
     const float *score, *value, *stream, *offset, *project, *lag;
@@ -130,12 +131,22 @@ struct Scratch {
 #define SHUFFLE_EIGHT(a, b, ...) __builtin_shuffle(a, b, EightInts{__VA_ARGS__})
 #endif
 
+// Two vectors of four side by side.
+#if defined(__clang__) || __GNUC__ >= 12
+#define JOIN_FOURS(a, b) __builtin_shufflevector(a, b, 0, 1, 2, 3, 4, 5, 6, 7)
+#else
+#define JOIN_FOURS(a, b) (Eight{a[0], a[1], a[2], a[3], b[0], b[1], b[2], b[3]})
+#endif
+
 namespace plain {
 namespace {
 constexpr int LANES = 4, WIDE = 2, KEYS = 4;
 #include "kernel_vectors.h"
+#include "kernel_scores.h"
+#include "kernel_values.h"
 #include "kernel_attention.h"
 #include "kernel_dropped.h"
+#include "kernel_loss.h"
 #include "kernel_block.h"
 }  // namespace
 }  // namespace plain
@@ -152,8 +163,11 @@ namespace avx2 {
 namespace {
 constexpr int LANES = 8, WIDE = 2, KEYS = 4;
 #include "kernel_vectors.h"
+#include "kernel_scores.h"
+#include "kernel_values.h"
 #include "kernel_attention.h"
 #include "kernel_dropped.h"
+#include "kernel_loss.h"
 #include "kernel_block.h"
 }  // namespace
 }  // namespace avx2
@@ -171,8 +185,11 @@ namespace avx512 {
 namespace {
 constexpr int LANES = 16, WIDE = 4, KEYS = 8;
 #include "kernel_vectors.h"
+#include "kernel_scores.h"
+#include "kernel_values.h"
 #include "kernel_attention.h"
 #include "kernel_dropped.h"
+#include "kernel_loss.h"
 #include "kernel_block.h"
 }  // namespace
 }  // namespace avx512

@@ -33,7 +33,7 @@ class Model(ctypes.Structure):
         *((name, ctypes.c_int32) for name in ("units", "context", "tokens_pitch", "score_pitch", "writes_pitch")),
         *((name, ctypes.c_int32) for name in ("keys_pitch", "queries_pitch", "units_pitch", "read_pitch")),
         *((name, ctypes.c_int32) for name in ("head_size", "score_blocks", "value_blocks", "project_rows")),
-        *((name, ctypes.c_int32) for name in ("residual", "norm", "tile", "chunk")),
+        *((name, ctypes.c_int32) for name in ("residual", "norm", "together", "tile", "chunk")),
         ("epsilon", ctypes.c_float),
         ("drops", Drop * SITES),
         *((name, ctypes.c_void_p) for name in ("score", "value", "stream", "offset", "project", "lag")),

@@ -1,7 +1,5 @@
 // Everything after attention, row by row, and the whole block for a range of sequences.
 
-INLINE void add_to(float* sums, Floats x) { store(sums, load<Floats>(sums) + x); }
-
 // Where one query of one sequence lies in the input's table and in its gradient: token row and position row.
 struct InputRows {
     long token, position;
@@ -166,46 +164,6 @@ static void relu_backward(const Model& m, const float* rows, float* grads, float
         }
 }
 
-// Summed cross-entropy; logits become their gradient times `weight`, and zero beyond the dictionary.
-static double cross_entropy(const Model& m, const int64_t* targets, float weight, float* logits, long pitch, int count,
-                            float* bias_sum) {
-    const int last = (m.dictionary - 1) / LANES * LANES;
-    const Ints tail = first_lanes(m.dictionary - last);
-    double sum = 0, normalisers = 1;
-    for (int n = 0; n < count; n++) {
-        float* row = logits + n * pitch;
-        if (m.read_bias)
-            for (int c = 0; c <= last; c += LANES) add_to(row + c, load<Floats>(m.read_bias + c));
-        const float at_target = row[targets[n]];
-        Floats tops = splat<Floats>(row[0]);
-        for (int c = 0; c < last; c += LANES) tops = larger(load<Floats>(row + c), tops);
-        const Floats x = load<Floats>(row + last);
-        tops = (x > tops) & tail ? x : tops;
-        const float top = largest(tops);
-        Floats sums = {};
-        for (int c = 0; c <= last; c += LANES) {
-            Floats e = exponential<Floats, Ints>(load<Floats>(row + c) - top);
-            if (c == last) e = masked(e, tail);
-            sums += e;
-            store(row + c, e);
-        }
-        const float normaliser = total(sums);
-        sum += (double)top - (double)at_target;
-        normalisers *= (double)normaliser;
-        if (n % 16 == 15 || n == count - 1) {  // one logarithm for sixteen rows; each factor is below 2^31
-            sum += std::log(normalisers);
-            normalisers = 1;
-        }
-        const Floats factor = splat<Floats>(weight / normaliser);
-        for (int c = 0; c <= last; c += LANES) store(row + c, load<Floats>(row + c) * factor);
-        row[targets[n]] -= weight;
-        if (bias_sum)
-            for (int c = 0; c <= last; c += LANES) add_to(bias_sum + c, load<Floats>(row + c));
-        for (int c = last + LANES; c < pitch; c += LANES) store(row + c, Floats{});
-    }
-    return sum;
-}
-
 // Activations of a tile of sequences. They are overwritten by their gradients as soon as nothing needs them.
 struct Tile {
     AttentionScratch attention;
@@ -233,28 +191,30 @@ INLINE bool bare(const Model& m) {
 }
 
 // The stream after the block, [sequence * query, writes]; normalised but for gain and bias, which are folded into what
-// reads it.
-static float* forward(const Model& m, const Batch& batch, long start, int count, const Attended* watch, Tile& t,
-                      Stopwatch& clock) {
+// reads it. Attention's part of a tile is used from `slot` on; it is 0 where there is more than attention.
+static float* forward(const Model& m, const Batch& batch, long start, int count, int slot, const Attended* watch,
+                      Tile& t, Stopwatch& clock) {
     const long rows = (long)m.queries * m.writes_pitch;
+    float* first = t.first.data + slot * rows;
+    float* deviation = t.first_deviation.data + (long)slot * m.queries;
     if (m.project) dropped_forward(m, batch, start, count, t.attention, t.dropped, t.weights.data, t.first.data);
     for (int n = 0; n < count; n++) {
         const int64_t* tokens = batch.tokens + (start + n) * m.positions;
         const long at = start + n;
-        float* out = t.first.data + n * rows;
+        float* out = first + n * rows;
         if (!m.project)
             attention_forward(m, tokens, batch.key(ATTENTION, at), t.attention, watch,
-                              t.weights.data + n * weight_at(m, m.heads, 0), out);
+                              t.weights.data + (slot + n) * weight_at(m, m.heads, 0), out);
         clock.lap(ATTEND);
         if (!bare(m))
             branch_forward(m,
                            {ATTENTION_BRANCH, batch.key(ATTENTION_BRANCH, at), m.offset, tokens,
                             m.project ? t.dropped.input.data + n * rows : nullptr, out, out,
-                            t.first_deviation.data + n * m.queries},
+                            deviation + n * m.queries},
                            t.keep.data);
         clock.lap(ROWWISE);
     }
-    if (!m.units) return t.first.data;
+    if (!m.units) return first;
     const int total_rows = count * m.queries;
     multiply({t.first.data, m.writes_pitch, 1}, m.hidden_t, m.units_pitch, t.hidden.data, m.units_pitch, total_rows,
              m.writes, m.units, false);
@@ -274,11 +234,11 @@ static float* forward(const Model& m, const Batch& batch, long start, int count,
     return t.second.data;
 }
 
-static double train_tile(const Model& m, const Batch& batch, const Gradients& to, long start, int count, Tile& t) {
+static double train_together(const Model& m, const Batch& batch, const Gradients& to, long start, int count, int slot,
+                             Tile& t, Stopwatch& clock) {
     const int rows = count * m.queries;
     const long per_sequence = (long)m.queries * m.writes_pitch;
-    Stopwatch clock(batch.seconds);
-    float* stream = forward(m, batch, start, count, nullptr, t, clock);
+    float* stream = forward(m, batch, start, count, slot, nullptr, t, clock);
     const int64_t* targets = batch.targets + start * m.queries;
     float *grad = t.grad.data, *later = nullptr;
     double loss;
@@ -335,15 +295,29 @@ static double train_tile(const Model& m, const Batch& batch, const Gradients& to
         if (!bare(m) || later)
             branch_backward(m,
                             {ATTENTION_BRANCH, batch.key(ATTENTION_BRANCH, start + n), tokens, input_keep,
-                             t.first.data + n * per_sequence, t.first_deviation.data + n * m.queries,
+                             t.first.data + (slot + n) * per_sequence,
+                             t.first_deviation.data + (long)(slot + n) * m.queries,
                              later ? later + n * per_sequence : nullptr, here, here, to.offset},
                             to, t.keep.data);
         clock.lap(ROWWISE);
         if (!m.project)
-            attention_backward(m, tokens, t.attention, t.weights.data + n * weight_at(m, m.heads, 0), here, to);
+            attention_backward(m, tokens, t.attention, t.weights.data + (slot + n) * weight_at(m, m.heads, 0), here, to);
         clock.lap(ATTEND_BACK);
     }
     if (m.project) dropped_backward(m, batch, start, count, t.attention, t.dropped, t.weights.data, grad, to);
+    clock.lap(ATTEND_BACK);
+    return loss;
+}
+
+static double train_tile(const Model& m, const Batch& batch, const Gradients& to, long start, int count, Tile& t) {
+    Stopwatch clock(batch.seconds);
+    double loss = 0;
+    for (int n = 0; n < count; n += m.together)
+        loss += train_together(m, batch, to, start + n, count - n < m.together ? count - n : m.together, n, t, clock);
+    // Where the gradient of attention's output is when everything after attention has been undone.
+    const float* grads = m.units ? t.second.data : m.read_t ? t.grad.data : t.first.data;
+    if (!m.project)
+        scatter_value_gradients(m, batch.tokens + start * m.positions, count, t.weights.data, grads, to.value);
     clock.lap(ATTEND_BACK);
     return loss;
 }
@@ -375,7 +349,7 @@ static void evaluate(const Model& m, const Batch& batch, const Attended& watch) 
     for (long at = batch.first; at < batch.last; at += m.tile) {
         const int count = (int)(batch.last - at < m.tile ? batch.last - at : m.tile), rows = count * m.queries;
         Stopwatch clock(batch.seconds);
-        const float* stream = forward(m, batch, at, count, &watch, tile, clock);
+        const float* stream = forward(m, batch, at, count, 0, &watch, tile, clock);
         long pitch = m.writes_pitch;
         if (m.read_t) {
             pitch = m.read_pitch;

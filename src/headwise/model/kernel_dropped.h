@@ -232,10 +232,11 @@ static void dropped_backward(const Model& m, const Batch& batch, long start, int
             const int from = b * COLUMNS, real = m.writes - from < COLUMNS ? m.writes - from : COLUMNS;
             const float* grad = grads + (long)n * m.queries * m.writes_pitch + from;
             transpose(grad, m.writes_pitch, m.queries, real, m.queries_pitch, scratch.across.data);
-            for (int h = 0; h < m.heads; h++)
-                dot_keys(m, t.value(m, b, h) + row * COLUMNS, COLUMNS, scratch.across.data, real, b > 0,
-                         slopes + weight_at(m, h, 0));
-            value_gradients(m, {0, m.heads}, mixing, grad, t.rows * COLUMNS, groups_of_eight(real), t.value(m, b, 0) + row * COLUMNS);
+            for (int h = 0; h < m.heads; h++) {
+                float* values = t.value(m, b, h) + row * COLUMNS;
+                dot_keys(m, values, COLUMNS, scratch.across.data, real, b > 0, slopes + weight_at(m, h, 0));
+                value_gradients(m, h, mixing, grad, groups_of_eight(real), values);
+            }
         }
         softmax_gradients(m, here, slopes);
         for (int h = 0; h < m.heads; h++) {

@@ -8,11 +8,11 @@ in float32 and the chunks in double, because plain float32 sums grow less exact 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from ctypes import byref
 from itertools import pairwise
-from typing import TypeVar
 
 import numpy as np
 import torch
@@ -29,8 +29,8 @@ GROUPS = 8
 TILE = 128
 TILE_BYTES = 3 << 16
 """Sequences that go through the block together, and bytes of one of their activations: several fit the second cache."""
-
-Result = TypeVar("Result")
+ALONE_BYTES = 5 << 13
+"""Where there is nothing but attention, sequences go through it one by one, all of a tile to the values' gradients."""
 
 
 class KernelEngine:
@@ -41,6 +41,7 @@ class KernelEngine:
     def __init__(self, decoder: Decoder, *, dropout_seed: int, chunk: int, threads: int = 1) -> None:
         self.decoder, self.dropout_seed, self.chunk, self.threads = decoder, dropout_seed, chunk, threads
         self._library = kernel.library()
+        self._sums: Sums | None = None
         self.seconds: np.ndarray | None = None
         """Set to zeros of `kernel.STAGES`: training steps on one thread then add up where their time goes."""
 
@@ -54,8 +55,11 @@ class KernelEngine:
         laid = Laid(self.decoder, weights, queries=queries, chunk=self.chunk, rates=rates)
         keys = site_keys(rates, seed=self.dropout_seed, step=step, sequences=count)
 
-        def run(group: slice) -> tuple[float, Tensor]:
-            sums = Sums(weights)
+        parts = groups(count, self.chunk)
+        sums = self._sums_for(weights, len(parts))
+
+        def run(index: int) -> float:
+            group = parts[index]
             batch = kernel.Batch(
                 first=group.start,
                 last=group.stop,
@@ -65,10 +69,11 @@ class KernelEngine:
                 weight=1.0 / targets.numel(),
                 seconds=None if self.seconds is None else int(self.seconds.ctypes.data),
             )
-            return self._library.headwise_train(byref(laid.model), byref(batch), byref(sums.gradients)), sums.total
+            with sums.of_group(index) as gradients:
+                return float(self._library.headwise_train(byref(laid.model), byref(batch), byref(gradients)))
 
-        losses, totals = zip(*self._spread(run, groups(count, self.chunk)), strict=True)
-        gradients = torch.split(torch.stack(totals).sum(0).float(), [weight.numel() for weight in folded])
+        losses = self._spread(run, len(parts))
+        gradients = torch.split(sums.total_GN.sum(0).float(), sums.sizes)
         used = [(w, g.view(w.shape)) for w, g in zip(folded, gradients, strict=True) if w.requires_grad]
         torch.autograd.backward([w for w, _ in used], [g for _, g in used])
         return float(sum(losses)) / targets.numel()
@@ -95,12 +100,20 @@ class KernelEngine:
         map_HQS = total_HSQ[:, : decoder.positions, :counted].transpose(1, 2) / inputs.shape[0]
         return AttentionSummary(map_HQS[None], entropy_H[None] / (inputs.shape[0] * counted))
 
-    def _spread(self, run: Callable[[slice], Result], parts: list[slice]) -> list[Result]:
+    def _spread(self, run: Callable[[int], float], parts: int) -> list[float]:
         """Each part's result, in the order of the parts, whoever computes them."""
         if self.threads == 1:
-            return [run(part) for part in parts]
+            return [run(part) for part in range(parts)]
         with ThreadPoolExecutor(self.threads) as pool:
-            return list(pool.map(run, parts))
+            return list(pool.map(run, range(parts)))
+
+    def _sums_for(self, folded: Folded, parts: int) -> Sums:
+        """Sums that start from zero: those of the last step where they fit, since fresh memory costs page faults."""
+        sizes = [weight.numel() for weight in folded]
+        if self._sums is None or self._sums.sizes != sizes or len(self._sums.total_GN) != parts:
+            self._sums = Sums(sizes, parts)
+        self._sums.total_GN.zero_()
+        return self._sums
 
 
 class Laid:
@@ -116,6 +129,9 @@ class Laid:
             "back_t": rows(folded.back[:, : config.mlp].T if config.mlp else folded.back, wide),
             "read": rows(folded.read_t[:, : decoder.dictionary].T if folded.read_t.numel() else folded.read_t, wide),
         }
+        more = config.mlp > 0 or folded.read_t.numel() > 0
+        fitting = max(1, min(TILE, (TILE_BYTES if more else ALONE_BYTES) // (4 * wide * queries)))
+        tile = fitting if more or not folded.project.numel() else 1
         by_site = (rates.embedding, rates.attention, rates.attention_branch, rates.mlp, rates.mlp_branch)
         self.model = kernel.Model(
             positions=positions,
@@ -139,7 +155,8 @@ class Laid:
             project_rows=decoder.dictionary + positions + block.writes,
             residual=config.residual == "on",
             norm=config.norm == "post",
-            tile=max(1, min(TILE, TILE_BYTES // (4 * wide * queries))) if config.mlp or folded.read_t.numel() else 1,
+            together=tile if more else 1,
+            tile=tile,
             chunk=sequences_at_a_time(chunk, queries),
             epsilon=block.norm_attention.eps if config.norm == "post" else 0.0,
             drops=tuple(kernel.Drop(threshold(rate), kept_scale(rate)) for rate in by_site),
@@ -148,19 +165,25 @@ class Laid:
 
 
 class Sums:
-    """Gradients of the folded weights, side by side: of the current chunk in float32, of all in double."""
+    """Gradients of the folded weights, side by side: of a chunk in float32, of each group of chunks in double."""
 
-    def __init__(self, folded: Folded) -> None:
-        sizes = [weight.numel() for weight in folded]
-        self.part = torch.zeros(sum(sizes), dtype=torch.float32)
-        self.total = torch.zeros(sum(sizes), dtype=torch.float64)
-        parts = zip(Folded._fields, torch.split(self.part, sizes), strict=True)
-        self.gradients = kernel.Gradients(
-            part=self.part.data_ptr(),
-            total=self.total.data_ptr(),
-            size=sum(sizes),
-            **{name: kernel.address(part) for name, part in parts},
+    def __init__(self, sizes: list[int], parts: int) -> None:
+        self.sizes = sizes
+        self.total_GN = torch.zeros(parts, sum(sizes), dtype=torch.float64)
+        self._idle: list[Tensor] = []
+
+    @contextmanager
+    def of_group(self, group: int) -> Iterator[kernel.Gradients]:
+        """Where one group's gradients go. The kernel leaves a chunk's sums at zero, ready for the next group."""
+        part = self._idle.pop() if self._idle else torch.zeros(sum(self.sizes), dtype=torch.float32)
+        fields = zip(Folded._fields, torch.split(part, self.sizes), strict=True)
+        yield kernel.Gradients(
+            part=part.data_ptr(),
+            total=self.total_GN[group].data_ptr(),
+            size=sum(self.sizes),
+            **{name: kernel.address(field) for name, field in fields},
         )
+        self._idle.append(part)
 
 
 def site_keys(rates: DropoutConfig, *, seed: int, step: int, sequences: int) -> dict[Site, np.ndarray]:

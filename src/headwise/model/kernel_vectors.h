@@ -9,23 +9,35 @@ typedef int16_t Halves __attribute__((vector_size(2 * LANES)));
 // Groups of eight whatever the instruction set: the twenty queries of a sequence fill three of them better than two
 // vectors of sixteen, and fifty columns three vectors and a group.
 typedef float Eight __attribute__((vector_size(32)));
+typedef float Four __attribute__((vector_size(16)));
 typedef int32_t EightInts __attribute__((vector_size(32)));
+
+// Not by memcpy: a store of bytes might change anything, and every loop would read its bounds again.
+template <class V>
+struct Unaligned {
+    V v;
+} __attribute__((packed));
 
 template <class V>
 INLINE V load(const void* from) {
-    V v;
-    __builtin_memcpy(&v, from, sizeof v);
-    return v;
+    return static_cast<const Unaligned<V>*>(from)->v;
 }
 
 template <class V>
 INLINE void store(void* to, V v) {
-    __builtin_memcpy(to, &v, sizeof v);
+    static_cast<Unaligned<V>*>(to)->v = v;
 }
 
 template <class V>
 INLINE V splat(float x) {
     return x - V{};
+}
+
+// A vector's first group: a number spread over both is read and spread once.
+INLINE Eight first_eight(Floats v) {
+    Eight first = {};
+    __builtin_memcpy(&first, &v, sizeof v < sizeof first ? sizeof v : sizeof first);
+    return first;
 }
 
 INLINE Floats masked(Floats v, Ints mask) { return (Floats)((Ints)v & mask); }
@@ -69,15 +81,16 @@ INLINE float largest(Floats v) {
     return v[0];
 }
 
-// exp to about one unit in the last place. NaN stays NaN; below the smallest normal number the result is zero.
+// exp of numbers up to 88, to about one unit in the last place. NaN stays NaN; what would be below the smallest normal
+// number is zero.
 template <class V, class I>
 INLINE V exponential(V x) {
-    const V shift = splat<V>(12582912.0f);  // 1.5 * 2^23: adding it leaves the nearest integer in the low bits
-    V clamped = x < -87.0f ? splat<V>(-87.0f) : x;
-    clamped = clamped > 88.0f ? splat<V>(88.0f) : clamped;
-    const V biased = clamped * 1.44269504088896341f + shift;
+    // 1.5 * 2^23 + 127: adding it leaves the nearest integer, plus the bias of exponents, in the low bits.
+    const V shift = splat<V>(12583039.0f), least = splat<V>(-88.0f);
+    x = least > x ? least : x;
+    const V biased = x * 1.44269504088896341f + shift;
     const V whole = biased - shift;
-    V r = clamped - whole * 0.693359375f;
+    V r = x - whole * 0.693359375f;
     r = r - whole * -2.12194440e-4f;
     V p = 1.9875691500e-4f * r + 1.3981999507e-3f;
     p = p * r + 8.3334519073e-3f;
@@ -85,10 +98,8 @@ INLINE V exponential(V x) {
     p = p * r + 1.6666665459e-1f;
     p = p * r + 5.0000001201e-1f;
     p = p * (r * r) + r + 1.0f;
-    // A power of two made from bits, multiplied and not added to the bits: a NaN stays one.
-    const I power = ((I)biased + 127) << 23;
-    const V result = p * (V)power;
-    return x < -87.0f ? V{} : result;
+    // A power of two made from bits, zero for 2^-127, multiplied and not added to the bits: a NaN stays one.
+    return p * (V)((I)biased << 23);
 }
 
 INLINE Words scrambled(Words z) {
@@ -113,7 +124,8 @@ static void draw_keep(uint64_t key, int count, uint32_t threshold, uint16_t* kee
 
 INLINE Ints widen(const uint16_t* keep) { return __builtin_convertvector(load<Halves>(keep), Ints); }
 
-// C[m, :] = (C[m, :] +) sum over heads and k of A[head, k, m] * B[head, k, :].
+// C[m, :] = (C[m, :] +) sum over heads and k of A[head, k, m] * B[head, k, :]; or, where `into` is given, the sum times
+// `scale` is added to two rows into[2 m] and into[2 m + 1], from column `at` on.
 struct Product {
     const float* a;
     long a_head, a_k, a_m;
@@ -123,7 +135,15 @@ struct Product {
     long c_m;
     int heads, depth;
     bool add;
+    float* const* into = nullptr;
+    long at = 0;
+    float scale = 1;
 };
+
+template <class V>
+INLINE void add_to(float* sums, V x) {
+    store(sums, load<V>(sums) + x);
+}
 
 // M rows, V vectors and T groups of eight wide, all of it in registers.
 template <int M, int V, int T>
@@ -148,10 +168,10 @@ static void product_block(const Product& p) {
             if (T) row_rest = load<Eight>(b + V * LANES);
             UNROLL
             for (int m = 0; m < M; m++) {
-                const float x = a[m * p.a_m];
+                const Floats x = splat<Floats>(a[m * p.a_m]);
                 UNROLL
-                for (int v = 0; v < V; v++) acc[m][v] += splat<Floats>(x) * row[v];
-                if (T) rest[m] += splat<Eight>(x) * row_rest;
+                for (int v = 0; v < V; v++) acc[m][v] += x * row[v];
+                if (T) rest[m] += first_eight(x) * row_rest;
             }
             a += p.a_k;
             b += p.b_k;
@@ -159,10 +179,21 @@ static void product_block(const Product& p) {
     }
     UNROLL
     for (int m = 0; m < M; m++) {
-        float* c = p.c + m * p.c_m;
-        UNROLL
-        for (int v = 0; v < V; v++) store(c + v * LANES, acc[m][v]);
-        if (T) store(c + V * LANES, rest[m]);
+        if (p.into) {
+            float *one = p.into[2 * m] + p.at, *other = p.into[2 * m + 1] + p.at;
+            UNROLL
+            for (int v = 0; v < V; v++) {
+                add_to(one + v * LANES, acc[m][v] * p.scale);
+                add_to(other + v * LANES, acc[m][v] * p.scale);
+            }
+            if (T) add_to(one + V * LANES, rest[m] * p.scale);
+            if (T) add_to(other + V * LANES, rest[m] * p.scale);
+        } else {
+            float* c = p.c + m * p.c_m;
+            UNROLL
+            for (int v = 0; v < V; v++) store(c + v * LANES, acc[m][v]);
+            if (T) store(c + V * LANES, rest[m]);
+        }
     }
 }
 
@@ -185,6 +216,7 @@ static void product(Product p, int rows, int columns) {
         product_rows<WIDE, 0>(p, rows);
         p.b += step;
         p.c += step;
+        p.at += step;
     }
     if (LANES == 16) {
         switch (columns / 8) {
@@ -202,6 +234,7 @@ static void product(Product p, int rows, int columns) {
         product_rows<1, 0>(p, rows);
         p.b += LANES;
         p.c += LANES;
+        p.at += LANES;
     }
 }
 

@@ -1,0 +1,207 @@
+// Values of one sequence: from their table, mixed by the weights, and back.
+
+INLINE long value_row(const Model& m, int head, long row) { return (head * m.rows + row) * (long)m.writes_pitch; }
+INLINE int groups_of_eight(int columns) { return (columns + 7) / 8 * 8; }
+
+// Heads whose values of one block of columns fit the first-level cache together.
+struct Heads {
+    int first, last;
+};
+INLINE int heads_at_a_time(const Model& m) {
+    const int fit = VALUE_BYTES / (m.keys_pitch * COLUMNS * 4);
+    return fit < 1 ? 1 : fit < m.heads ? fit : m.heads;
+}
+
+// One block of columns of the values of some heads, scaled: [head, key, COLUMNS].
+static void gather_values(const Model& m, const int64_t* tokens, Heads heads, int from, int columns, float* values) {
+    const Floats scale = splat<Floats>(m.drops[ATTENTION].scale);
+    for (int h = heads.first; h < heads.last; h++)
+        for (int j = 0; j < m.positions; j++) {
+            const float* by_token = m.value + value_row(m, h, tokens[j]) + from;
+            const float* by_position = m.value + value_row(m, h, m.dictionary + j) + from;
+            float* out = values + ((long)(h - heads.first) * m.keys_pitch + j) * COLUMNS;
+            for (int c = 0; c < columns; c += LANES)
+                store(out + c, (load<Floats>(by_token + c) + load<Floats>(by_position + c)) * scale);
+        }
+}
+
+constexpr int QUERY_ROWS = 4;  // queries of a register block: few, so that few of their keys lie ahead
+
+// out[query, columns] = sum over heads and keys of weight * value; added to what the heads before have left there.
+static void mix_values(const Model& m, Heads heads, const float* weights, const float* values, long head, int columns,
+                       float* out) {
+    const int blocks = (m.queries + QUERY_ROWS - 1) / QUERY_ROWS;
+    for (int b = 0; b < blocks; b++) {
+        const int q0 = m.queries * b / blocks, q1 = m.queries * (b + 1) / blocks;
+        const int j0 = first_key(m, q0), j1 = last_key(m, q1 - 1);
+        Product p;
+        p.a = weights + weight_at(m, heads.first, j0) + q0;
+        p.a_head = weight_at(m, 1, 0), p.a_k = m.queries_pitch, p.a_m = 1;
+        p.b = values + (long)j0 * COLUMNS;
+        p.b_head = head, p.b_k = COLUMNS;
+        p.c = out + (long)q0 * m.writes_pitch, p.c_m = m.writes_pitch;
+        p.heads = heads.last - heads.first, p.depth = j1 - j0, p.add = heads.first > 0;
+        product(p, q1 - q0, columns);
+    }
+}
+
+// For some keys of one head, the sum over queries of weight * gradient, as a product whose result goes nowhere yet.
+INLINE Product over_queries(const Model& m, const float* weights, const float* grads, int head, int first, int last) {
+    const int q0 = first_query(m, first), q1 = last_query(m, last - 1);
+    Product p;
+    p.a = weights + weight_at(m, head, first) + q0;
+    p.a_head = 0, p.a_k = 1, p.a_m = m.queries_pitch;
+    p.b = grads + (long)q0 * m.writes_pitch, p.b_head = 0, p.b_k = m.writes_pitch;
+    p.c = nullptr, p.c_m = 0;
+    p.heads = 1, p.depth = q1 - q0, p.add = false;
+    return p;
+}
+
+// Keys in register blocks of nearly equal size.
+struct KeyBlocks {
+    static constexpr int MOST = 6;
+    int count, size, larger;
+    explicit KeyBlocks(const Model& m) : count((m.positions + MOST - 1) / MOST) {
+        size = m.positions / count, larger = m.positions % count;
+    }
+    int first(int block) const { return block * size + (block < larger ? block : larger); }
+};
+
+// values[key, columns] = the gradient of a head's values, for one block of columns.
+static void value_gradients(const Model& m, int head, const float* weights, const float* grads, int columns,
+                            float* values) {
+    const KeyBlocks blocks(m);
+    for (int b = 0; b < blocks.count; b++) {
+        const int j0 = blocks.first(b), j1 = blocks.first(b + 1);
+        Product p = over_queries(m, weights, grads, head, j0, j1);
+        p.c = values + (long)j0 * COLUMNS, p.c_m = COLUMNS;
+        product(p, j1 - j0, columns);
+    }
+}
+
+// The gradients of the values of `count` sequences, added to the rows of the table's gradient. Head by head and block by
+// block of columns, because that much of the table stays in the first-level cache.
+static void scatter_value_gradients(const Model& m, const int64_t* tokens, int count, const float* weights,
+                                    const float* grads, float* table) {
+    const KeyBlocks blocks(m);
+    for (int from = 0; from < m.writes; from += COLUMNS) {
+        const int columns = groups_of_eight(m.writes - from < COLUMNS ? m.writes - from : COLUMNS);
+        for (int h = 0; h < m.heads; h++)
+            for (int b = 0; b < blocks.count; b++) {
+                const int j0 = blocks.first(b), j1 = blocks.first(b + 1);
+                float* rows[2 * KeyBlocks::MOST];
+                for (int j = j0; j < j1; j++) rows[2 * (j - j0) + 1] = table + value_row(m, h, m.dictionary + j) + from;
+                Product p = over_queries(m, weights, grads + from, h, j0, j1);
+                p.into = rows, p.scale = m.drops[ATTENTION].scale;
+                for (int n = 0; n < count; n++) {
+                    for (int j = j0; j < j1; j++)
+                        rows[2 * (j - j0)] = table + value_row(m, h, tokens[(long)n * m.positions + j]) + from;
+                    product(p, j1 - j0, columns);
+                    p.a += weight_at(m, m.heads, 0);
+                    p.b += (long)m.queries * m.writes_pitch;
+                }
+            }
+    }
+}
+
+// out[key, query] (+)= sum over columns of value[key, column] * gradient[column, query], K keys and G groups of eight.
+template <int K, int G>
+static void dot_block(const float* values, long values_pitch, const float* grads, long pitch, int columns, float* out,
+                      bool add) {
+    Eight acc[K][G];
+    UNROLL
+    for (int j = 0; j < K; j++)
+        UNROLL
+        for (int g = 0; g < G; g++) acc[j][g] = add ? load<Eight>(out + j * pitch + g * 8) : Eight{};
+    for (int c = 0; c < columns; c++) {
+        Eight row[G];
+        UNROLL
+        for (int g = 0; g < G; g++) row[g] = load<Eight>(grads + c * pitch + g * 8);
+        UNROLL
+        for (int j = 0; j < K; j++) {
+            const Eight x = splat<Eight>(values[j * values_pitch + c]);
+            UNROLL
+            for (int g = 0; g < G; g++) acc[j][g] += x * row[g];
+        }
+    }
+    UNROLL
+    for (int j = 0; j < K; j++)
+        UNROLL
+        for (int g = 0; g < G; g++) store(out + j * pitch + g * 8, acc[j][g]);
+}
+
+template <int G>
+static void dot_groups(int keys, const float* values, long values_pitch, const float* grads, long pitch, int columns,
+                       float* out, bool add) {
+    if constexpr (KEYS > 4) switch (keys) {
+            case 5: return dot_block<5, G>(values, values_pitch, grads, pitch, columns, out, add);
+            case 6: return dot_block<6, G>(values, values_pitch, grads, pitch, columns, out, add);
+            case 7: return dot_block<7, G>(values, values_pitch, grads, pitch, columns, out, add);
+            case 8: return dot_block<8, G>(values, values_pitch, grads, pitch, columns, out, add);
+        }
+    switch (keys) {
+        case 1: return dot_block<1, G>(values, values_pitch, grads, pitch, columns, out, add);
+        case 2: return dot_block<2, G>(values, values_pitch, grads, pitch, columns, out, add);
+        case 3: return dot_block<3, G>(values, values_pitch, grads, pitch, columns, out, add);
+        default: return dot_block<4, G>(values, values_pitch, grads, pitch, columns, out, add);
+    }
+}
+
+// out[key, query] (+)= rows[key, :] * across[:, query] for one head, where the query sees the key.
+static void dot_keys(const Model& m, const float* rows, long rows_pitch, const float* across, int columns, bool add,
+                     float* out) {
+    const long pitch = m.queries_pitch;
+    for (int j = 0; j < m.positions;) {
+        int g = first_query(m, j) / 8, run = 1;  // keys whose queries begin in the same group, in blocks of equal size
+        while (j + run < m.positions && first_query(m, j + run) / 8 == g) run++;
+        const int blocks = (run + KEYS - 1) / KEYS, keys = run / blocks;
+        const int end = (last_query(m, j + keys - 1) + 7) / 8;
+        const float *row = rows + j * rows_pitch;
+        float* to = out + j * pitch;
+        for (; end - g >= 3; g += 3)
+            dot_groups<3>(keys, row, rows_pitch, across + g * 8, pitch, columns, to + g * 8, add);
+        if (end - g == 2) dot_groups<2>(keys, row, rows_pitch, across + g * 8, pitch, columns, to + g * 8, add);
+        if (end - g == 1) dot_groups<1>(keys, row, rows_pitch, across + g * 8, pitch, columns, to + g * 8, add);
+        j += keys;
+    }
+}
+
+// Eight rows of eight become eight columns, in three rounds of exchanges.
+INLINE void transpose_eight(const float* from, long pitch, float* out, long out_pitch) {
+    Eight a[8], b[8];
+    UNROLL
+    for (int i = 0; i < 8; i++) a[i] = load<Eight>(from + i * pitch);
+    UNROLL
+    for (int i = 0; i < 8; i += 2) {
+        b[i] = SHUFFLE_EIGHT(a[i], a[i + 1], 0, 8, 2, 10, 4, 12, 6, 14);
+        b[i + 1] = SHUFFLE_EIGHT(a[i], a[i + 1], 1, 9, 3, 11, 5, 13, 7, 15);
+    }
+    UNROLL
+    for (int i = 0; i < 8; i += 4)
+        UNROLL
+        for (int k = 0; k < 2; k++) {
+            a[i + k] = SHUFFLE_EIGHT(b[i + k], b[i + k + 2], 0, 1, 8, 9, 4, 5, 12, 13);
+            a[i + k + 2] = SHUFFLE_EIGHT(b[i + k], b[i + k + 2], 2, 3, 10, 11, 6, 7, 14, 15);
+        }
+    UNROLL
+    for (int i = 0; i < 4; i++) {
+        store(out + i * out_pitch, SHUFFLE_EIGHT(a[i], a[i + 4], 0, 1, 2, 3, 8, 9, 10, 11));
+        store(out + (i + 4) * out_pitch, SHUFFLE_EIGHT(a[i], a[i + 4], 4, 5, 6, 7, 12, 13, 14, 15));
+    }
+}
+
+// out[column, row] = from[row, column]. Rows of `out` are padded to whole groups of eight.
+static void transpose(const float* from, long pitch, int rows, int columns, long out_pitch, float* out) {
+    int c = 0;
+    for (; c + 8 <= columns; c += 8) {
+        int q = 0;
+        for (; q + 8 <= rows; q += 8) transpose_eight(from + q * pitch + c, pitch, out + c * out_pitch + q, out_pitch);
+        if (q < rows) {
+            float corner[64] = {};
+            for (int i = 0; i < rows - q; i++) store(corner + i * 8, load<Eight>(from + (q + i) * pitch + c));
+            transpose_eight(corner, 8, out + c * out_pitch + q, out_pitch);
+        }
+    }
+    for (; c < columns; c++)
+        for (int q = 0; q < rows; q++) out[c * out_pitch + q] = from[q * pitch + c];
+}
