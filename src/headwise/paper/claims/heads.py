@@ -16,14 +16,20 @@ DIAGONAL = 0.8
 
 
 def judge_competition(trajectory: xr.Dataset) -> Judgement:
-    """At some moment of the detected competitive phase every head has most of its attention on I(1)."""
+    """At some moment of the detected competitive phase every head has most of its attention on I(1).
+
+    Where no phase lasts long enough to be one, the clearest moment of the run is measured and told, and does not pass.
+    """
     phase = report_of(trajectory).competitive
-    if phase is None:
-        return Judgement(False, 0.0, "no phase in which all heads copy one pattern")
     steps = trajectory["step"].values
+    weakest = group_shares(trajectory)[:, :, 0].min(1)
+    if phase is None:
+        at = int(weakest.argmax())
+        note = f"no phase in which all heads copy one pattern; at step {steps[at]:g} each has {weakest[at]:.2f} on I(1)"
+        return Judgement(False, float(weakest[at]), note)
     inside = (steps >= phase.start) & (steps <= phase.end)
-    weakest = group_shares(trajectory)[inside, :, 0].min(1)
-    at = steps[inside][weakest.argmax()]
+    steps, weakest = steps[inside], weakest[inside]
+    at = steps[weakest.argmax()]
     note = f"competitive from step {phase.start:.0f} to {phase.end:.0f}, clearest at {at:g}"
     return Judgement(bool(weakest.max() > MAJORITY), float(weakest.max()), note)
 
