@@ -170,7 +170,7 @@ def workers_of(pid: int) -> list[psutil.Process]:
     ("runs", "steps", "deaths"),
     [
         pytest.param(4, 100, "wc", id="small"),
-        pytest.param(24, 1500, "wwcwwcwwc", id="full", marks=[pytest.mark.slow, pytest.mark.timeout(1800)]),
+        pytest.param(24, 600, "wwcwwcwwc", id="full", marks=[pytest.mark.slow, pytest.mark.timeout(1800)]),
     ],
 )
 def test_workers_and_controller_killed(runs: int, steps: int, deaths: str, tmp_path: Path) -> None:
@@ -210,6 +210,17 @@ def test_workers_and_controller_killed(runs: int, steps: int, deaths: str, tmp_p
     for name in names:
         whole, killed = (RunDirectory(tmp_path / root / "minimal" / name) for root in ("serial", "killed"))
         assert_same(whole, killed)
+
+
+def test_a_running_scheduler_is_used(tmp_path: Path) -> None:
+    from distributed import LocalCluster
+
+    with LocalCluster(n_workers=1, threads_per_worker=1, host="127.0.0.1", dashboard_address=None) as running:
+        command = ["sweep", "minimal", *TINY, "--seeds", "0..1", "--executor", running.scheduler_address, "-q"]
+        assert main([*command, "--out", str(tmp_path / "there")]) == 0
+    assert main(["sweep", "minimal", *TINY, "--seeds", "0..1", "-q", "--out", str(tmp_path / "here")]) == 0
+    for run in sorted((tmp_path / "here" / "minimal").iterdir()):
+        assert_same(RunDirectory(run), RunDirectory(tmp_path / "there" / "minimal" / run.name))
 
 
 def test_the_scheduler_listens_on_loopback_only() -> None:
