@@ -7,6 +7,7 @@ import json
 import numpy as np
 import pytest
 
+from headwise.paper.levels import Level
 from headwise.paper.reproduce import read_verdicts, write_verdicts
 from headwise.paper.verdict import Judgement, Verdict, decide, interval
 
@@ -66,3 +67,11 @@ def test_verdicts_of_other_claims_stay_in_the_file(tmp_path) -> None:  # type: i
     assert found == {("published", "not reproduced"), ("text", "not reproduced")}
     keys = {"claim", "preset", "verdict", "measured", "interval", "threshold", "published", "seeds"}
     assert all(keys <= set(item) for item in json.loads(path.read_text()))
+
+
+def test_a_step_by_which_something_is_done_may_come_earlier() -> None:
+    """`done by 300` is matched at 180 and at 370, not at 380; `300` is not matched at 180."""
+    by = Level("ratio-1.3", "done by", 300, "steps", lambda run: None, "at most")
+    at = Level("minimal", "end of stage 1", 300, "steps", lambda run: None)
+    assert [by.within(step) for step in (180.0, 370.0, 380.0)] == [True, True, False]
+    assert not at.within(180.0)
