@@ -33,7 +33,7 @@ def samples_600(preset: Preset) -> RunConfig:
 def samples_600_ample(preset: Preset) -> RunConfig:
     """600 sequences, compared with restricted-context models that had 9000.
 
-    Trained on 600 sequences themselves, those never leave the first stage, whatever their context.
+    Trained on 600 sequences themselves, those stay in the first stage or overfit, whatever their context.
     """
     base = samples_600(preset)
     measure = base.measure.model_copy(update={"window_samples": SIZES[-1]})
