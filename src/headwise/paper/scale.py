@@ -37,11 +37,12 @@ FULL = {"quick": Size(128, 200, 1000), "paper": Size(500, 1000, 1000)}
 
 OWN: dict[str, dict[Scale, Size]] = {
     "full": {"quick": FULL["quick"], "paper": Size(3000, 3000, 1000)},
-    "sgd": {"quick": Size(64, 200, 4500, 50), "paper": Size(128, 1000, 6000, 50)},
-    "depth-minimal": {"quick": Size(100, 300, 1000), "paper": Size(500, 1000, 1000)},
-    "depth-full": {"quick": Size(64, 200, 1000), "paper": Size(128, 1000, 1000)},
+    "sgd": {"quick": Size(64, 200, 4500, 50), "paper": Size(500, 1000, 6000, 50)},
+    "depth-minimal": {"quick": Size(100, 300, 1000), "paper": FULL["paper"]},
+    "depth-full": {"quick": Size(64, 200, 1000), "paper": FULL["paper"]},
 }
-"""Experiments with a size of their own; SGD and two full blocks, the most costly ones, with batch 128."""
+"""Experiments with a size of their own: the full decoder itself as the paper trains it, SGD for its 6000 steps, and
+smaller quick batches where there is no fast path."""
 
 
 def size_of(config: RunConfig, scale: Scale) -> Size:
