@@ -18,6 +18,7 @@ from tests.conftest import tiny
 
 from headwise.core.errors import Interrupted
 from headwise.store import RunDirectory
+from headwise.store.files import write_once
 from headwise.study.runner import execute, run_directory
 
 CASES = list(itertools.product(("AdamW", "SGD"), ("minimal", "full"), ("constant", "plateau")))
@@ -126,6 +127,21 @@ def test_killed_twenty_times(optimiser: str, model: str, schedule: str, tmp_path
     hits = killed_and_resumed(wanted, tmp_path / "killed", 20, random.Random(1), 1.0)
     assert hits >= 10, f"only {hits} kills hit a live run: make it longer"
     assert_same(whole, RunDirectory(run_directory(wanted, tmp_path / "killed" / "runs")))
+
+
+def test_begun_before_a_setting_existed(tmp_path: Path) -> None:
+    wanted = config("AdamW", "minimal", "constant")
+    straight = execute(wanted, tmp_path / "straight")
+    steps = itertools.count()
+    with pytest.raises(Interrupted):
+        execute(wanted, tmp_path / "stopped", stop_asked=lambda: next(steps) == 5)
+    run = RunDirectory(run_directory(wanted, tmp_path / "stopped"))
+    older = run.read_config()
+    del older["measure"]["window_samples"]
+    for path in run.path.glob("config.json*"):
+        path.unlink()
+    write_once(run.config_path, (json.dumps(older, indent=2, sort_keys=True) + "\n").encode())
+    assert_same(execute(wanted, tmp_path / "stopped"), straight)
 
 
 def test_denser_measurement_does_not_change_training(tmp_path: Path) -> None:

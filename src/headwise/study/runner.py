@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -199,7 +200,7 @@ def _train(
     training, config = lab.training, lab.config
     model = lab.engine.decoder
     run.start(
-        config.model_dump(mode="json"),
+        _as_stored(config, run, on_damage=on_damage),
         coordinates=lab.evaluator.coordinates(),
         attributes=lab.attributes(),
         on_damage=on_damage,
@@ -272,6 +273,15 @@ def _with_stored_compute(config: RunConfig, run: RunDirectory) -> RunConfig:
             f"--path {asked}: {run.path} was begun with --path {stored.path}; resume with that or choose another --out"
         )
     return config.model_copy(update={"compute": stored})
+
+
+def _as_stored(config: RunConfig, run: RunDirectory, *, on_damage: OnDamage) -> dict[str, Any]:
+    """A config as the run's file words it: begun before some setting existed, a run is the same while that is unset."""
+    if run.config_path.exists() and on_damage == "refuse":
+        stored = run.read_config()
+        if validated(RunConfig, stored) == config:
+            return stored
+    return config.model_dump(mode="json")
 
 
 __all__ = [
