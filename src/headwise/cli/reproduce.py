@@ -110,8 +110,9 @@ def _compute(plan: Plan, arguments: argparse.Namespace) -> list[Outcome]:
         share = sum(expected.get(one.run, 0.0) for one in done) / total
         spent = time.monotonic() - begun
         left = readable(spent / share - spent) if share > 0 else "?"
+        why = f" ({outcome.reason})" if outcome.reason else ""
         if not arguments.quiet:
-            say(f"[{len(done)}/{len(todo)}] {outcome.status} {outcome.run}  {share:.0%} of the work, {left} left")
+            say(f"[{len(done)}/{len(todo)}] {outcome.status} {outcome.run}{why}  {share:.0%} of the work, {left} left")
 
     # One worker computes while it submits: run by run, so that each is told of when it ends.
     batches = [[config] for config in todo] if arguments.workers == 1 else [todo]
