@@ -3,21 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import get_args
 
 import numpy as np
 import pytest
 import torch
-from path_grid import GRID, MINIMAL, PUBLISHED, TEXT, gradient, random_batch, random_decoder
+from path_grid import EVERYWHERE, GRID, MINIMAL, PUBLISHED, TEXT, gradient, random_batch, random_decoder
 
 from headwise.model import kernel
 from headwise.model.compute import ComputeConfig
-from headwise.model.config import DropoutConfig, ModelConfig
+from headwise.model.config import FULL_TEXT, DropoutConfig, ModelConfig
 from headwise.model.decoder import Decoder
 from headwise.model.dropout import Site, keep_bits, stream_keys, threshold
+from headwise.model.folded import output_place
 from headwise.model.kernel_engine import KernelEngine
 from headwise.model.reference import ReferenceEngine
+from headwise.model.tables import Output
 
 pytestmark = pytest.mark.skipif(kernel.missing() is not None, reason=str(kernel.missing()))
+
+CASES: dict[str, tuple[ModelConfig, Output]] = {name: (config, "folded") for name, config in GRID.items()} | {
+    f"{name}, output apart": (config, "apart")
+    for name, config in GRID.items()
+    if config.output == "on" and not config.dropout.embedding
+}
 
 
 @pytest.fixture(params=kernel.LEVELS)
@@ -32,7 +41,9 @@ def level(request: pytest.FixtureRequest) -> Iterator[str]:
     library.headwise_limit(len(kernel.LEVELS))
 
 
-def compare(decoder: Decoder, inputs: torch.Tensor, targets: torch.Tensor, *, chunk: int = 3) -> None:
+def compare(
+    decoder: Decoder, inputs: torch.Tensor, targets: torch.Tensor, *, chunk: int = 3, output: Output | None = None
+) -> None:
     """Loss and gradients in float32 against float64: within 1e-5, and within 3 times plain float32's own error."""
     exact = ReferenceEngine(decoder, dropout_seed=3, chunk=50).loss_and_gradients(inputs, targets, step=2)
     expected = gradient(decoder)
@@ -41,7 +52,7 @@ def compare(decoder: Decoder, inputs: torch.Tensor, targets: torch.Tensor, *, ch
     plain.loss_and_gradients(inputs, targets, step=2)
     scale = torch.linalg.norm(expected)
     allowed = torch.linalg.norm(gradient(decoder) - expected) / scale
-    engine = KernelEngine(decoder, dropout_seed=3, chunk=chunk)
+    engine = KernelEngine(decoder, dropout_seed=3, chunk=chunk, output=output)
     loss = engine.loss_and_gradients(inputs, targets, step=2)
     error = torch.linalg.norm(gradient(decoder) - expected) / scale
     assert abs(loss - exact) < 2e-6 * abs(exact)
@@ -49,14 +60,14 @@ def compare(decoder: Decoder, inputs: torch.Tensor, targets: torch.Tensor, *, ch
     assert error < max(3 * allowed, 3e-7)
 
 
-@pytest.mark.parametrize("config", GRID.values(), ids=GRID)
-def test_gradients_equal_the_reference(config: ModelConfig, level: str) -> None:
+@pytest.mark.parametrize(("config", "output"), CASES.values(), ids=CASES)
+def test_gradients_equal_the_reference(config: ModelConfig, output: Output, level: str) -> None:
     decoder = random_decoder(config).float().double()
-    compare(decoder, *random_batch(decoder, 47))
+    compare(decoder, *random_batch(decoder, 47), output=output)
 
 
-@pytest.mark.parametrize("config", GRID.values(), ids=GRID)
-def test_evaluation_equals_the_reference(config: ModelConfig) -> None:
+@pytest.mark.parametrize(("config", "output"), CASES.values(), ids=CASES)
+def test_evaluation_equals_the_reference(config: ModelConfig, output: Output) -> None:
     decoder = random_decoder(config).float().double()
     inputs, targets = random_batch(decoder, 47)
     counted = targets.shape[1]
@@ -67,7 +78,8 @@ def test_evaluation_equals_the_reference(config: ModelConfig) -> None:
     def visit(rows: slice, chunk: torch.Tensor) -> None:
         logits[rows] = chunk.double()
 
-    summary = KernelEngine(decoder.float(), dropout_seed=3, chunk=3).evaluate(inputs, counted=counted, visit=visit)
+    engine = KernelEngine(decoder.float(), dropout_seed=3, chunk=3, output=output)
+    summary = engine.evaluate(inputs, counted=counted, visit=visit)
     torch.testing.assert_close(logits, expected, rtol=1e-5, atol=1e-5)
     torch.testing.assert_close(summary.map[0], attention[0].mean(0), rtol=1e-5, atol=1e-6)
     entropy = torch.special.entr(attention[0]).sum(-1).mean((0, 2))
@@ -88,6 +100,25 @@ def test_many_and_few_positions(positions: int) -> None:
     for config in (MINIMAL, TEXT, PUBLISHED, *narrow):
         decoder = random_decoder(config, positions=positions).float().double()
         compare(decoder, *random_batch(decoder, 5, counted=min(positions, 27)))
+
+
+@pytest.mark.parametrize(("heads", "size"), [(1, 130), (2, 70), (5, 17), (16, 1)])
+def test_heads_of_any_size(heads: int, size: int) -> None:
+    config = TEXT.model_copy(update={"heads": heads, "width": heads * size, "dropout": EVERYWHERE})
+    for output in get_args(Output):
+        decoder = random_decoder(config, positions=31).float().double()
+        with torch.no_grad():
+            for parameter in decoder.parameters():
+                parameter.mul_(size**-0.5)
+        compare(decoder, *random_batch(decoder, 5, counted=20), output=output)
+
+
+def test_the_output_matrix_goes_where_it_costs_less() -> None:
+    def place(heads: int) -> Output:
+        return output_place(Decoder(FULL_TEXT.model_copy(update={"heads": heads}), dictionary=50, positions=31), 20)
+
+    assert [place(heads) for heads in (1, 3, 5, 15, 51)] == ["folded", "folded", "folded", "apart", "apart"]
+    assert output_place(Decoder(MINIMAL, dictionary=50, positions=25), 20) == "folded"
 
 
 @pytest.mark.parametrize("elements", [1, 3, 31, 32, 33, 1000, 5100])
@@ -113,14 +144,15 @@ def test_threads_do_not_change_a_bit() -> None:
 
 
 def test_a_diverged_loss_is_seen(level: str) -> None:
-    for config in (MINIMAL, TEXT):
+    for config, output in ((MINIMAL, "folded"), (TEXT, "folded"), (TEXT, "apart")):
         decoder = random_decoder(config).float()
         inputs, targets = random_batch(decoder, 5)
         for parameter in decoder.parameters():
             with torch.no_grad():
                 kept = parameter.flatten()[0].clone()
                 parameter.flatten()[0] = float("nan")
-            loss = KernelEngine(decoder, dropout_seed=3, chunk=3).loss_and_gradients(inputs, targets, step=0)
+            engine = KernelEngine(decoder, dropout_seed=3, chunk=3, output=output)
+            loss = engine.loss_and_gradients(inputs, targets, step=0)
             if parameter.dim() == 1 or torch.isnan(decoder(inputs, targets.shape[1])[0]).any():
                 assert np.isnan(loss)
             with torch.no_grad():

@@ -13,19 +13,23 @@ from headwise.model.dropout import threshold
 def operations(case: Name, sizes: Sizes) -> float:
     """Floating-point operations in matrix products of one step (forward and twice that backward) or one evaluation.
 
-    Attention counts the pairs of query and key that see each other; dropped inputs count only their dropped
-    coordinates. Softmax, norms, dropout, table lookups and scatters are left out: they are the distance to the floor.
+    Attention counts the pairs of query and key that see each other, each head with rows of the stream's width or, where
+    that is less, of its own and a product with the output matrix; dropped inputs count only their dropped coordinates.
+    Softmax, norms, dropout, table lookups and scatters are left out: they are the distance to the floor.
     """
     model, positions, queries = sizes.model, sizes.positions, sizes.T
     minimal = model.embedding == "one_hot"
     writes = sizes.d if minimal else model.width
     first = positions - queries
     pairs = sum(min(first + q + 1, model.context or positions) for q in range(queries))
+    dropped_inputs = case != "evaluation" and threshold(model.dropout.embedding) > 0
     per_sequence = float(model.heads * pairs * writes)
+    if model.output == "on" and not dropped_inputs:
+        per_sequence = min(per_sequence, float(pairs * model.width + queries * model.width * writes))
     per_sequence += queries * writes * (2 * model.mlp)
     if model.unembedding == "learned":
         per_sequence += queries * writes * sizes.d
-    if case != "evaluation" and threshold(model.dropout.embedding):
+    if dropped_inputs:
         dropped = model.dropout.embedding * model.width
         columns = positions * (model.width + model.heads * writes) + queries * model.width
         per_sequence += dropped * columns + pairs * model.width

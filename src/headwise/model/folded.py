@@ -16,12 +16,14 @@ from torch.nn import functional
 
 from headwise.model.decoder import Decoder
 from headwise.model.dropout import kept_scale, threshold
-from headwise.model.tables import attention_offset, projected, tabulate, with_bias
+from headwise.model.tables import Output, attention_offset, projected, tabulate, with_bias
 
 LANES = 16
 """Floats in the widest vector."""
 COLUMNS = 64
 """Columns the kernel works on at a time."""
+PRODUCT_SPEED = 2.0
+"""How much faster a product of whole activations is than the same multiplications sequence by sequence."""
 QUAD = 4
 """Heads that lie side by side in the score table, so that one lookup serves all of them."""
 
@@ -32,7 +34,9 @@ class Folded(NamedTuple):
     score: Tensor
     """(heads / QUAD, key rows, query columns, QUAD): columns are tokens, padded, then counted positions, padded"""
     value: Tensor
-    """(heads, rows, writes)"""
+    """(heads, rows, writes), or with the output matrix apart (heads, rows, what a head hands to it)"""
+    output_t: Tensor
+    """(heads * what each hands to it, writes): the output matrix, where it is apart"""
     stream: Tensor
     """(rows, writes)"""
     offset: Tensor
@@ -70,12 +74,28 @@ def pitch(size: int) -> int:
     return padded(size) + (LANES if padded(size) % 128 == 0 else 0)
 
 
-def fold(decoder: Decoder, queries: int, *, embedding_dropout: float) -> Folded:
-    """Fold a decoder for which `tables.additive` holds, for `queries` counted positions."""
+def output_place(decoder: Decoder, queries: int) -> Output:
+    """Where the output matrix costs less: folded in, every head mixes rows of the stream's width; apart, rows of its
+    own, and one product more. That product runs at twice the speed of the mixing."""
+    config, block = decoder.config, decoder.layers[0]
+    if config.output == "off":
+        return "folded"
+    size, keys = block.attention.value_HED.shape[1], min(config.context or decoder.positions, decoder.positions)
+    pairs = sum(min(decoder.positions - q, keys) for q in range(queries))
+    folded = pairs * config.heads * block.writes
+    apart = (pairs + queries * block.writes / PRODUCT_SPEED) * config.heads * size
+    return "apart" if apart < folded else "folded"
+
+
+def fold(decoder: Decoder, queries: int, *, embedding_dropout: float, output: Output) -> Folded:
+    """Fold a decoder for which `tables.additive` holds, for `queries` counted positions.
+
+    Dropped inputs have their values projected, for which the output matrix is always folded in.
+    """
     config, block = decoder.config, decoder.layers[0]
     wide = pitch(block.writes)
     none = torch.zeros(0, 0, dtype=decoder.dtype)
-    score = value = project = lag = none
+    score = value = output_t = project = lag = none
     if threshold(embedding_dropout):
         stream = torch.cat([decoder.token_table(), decoder.position_table()])
         offset = attention_offset(decoder)
@@ -86,9 +106,11 @@ def fold(decoder: Decoder, queries: int, *, embedding_dropout: float) -> Folded:
             below = eights(decoder.positions) - decoder.positions
             lag = rows(functional.pad(lag_HSQ, (0, 0, 0, below)), eights(queries))
     else:
-        tables = tabulate(decoder)
+        tables = tabulate(decoder, output=output)
         stream, offset = tables.stream_RO, tables.offset_O
-        value = rows(tables.value_HRO, wide)
+        value = rows(tables.value_HRO, pitch(tables.value_HRO.shape[2]))
+        if output == "apart":
+            output_t = rows(block.attention.output_OHE.flatten(1).T, wide)
         score_HRR = tables.score_HRR.transpose(1, 2)
         by_token, by_position = score_HRR[:, :, : decoder.dictionary], score_HRR[:, :, -queries:]
         score = torch.cat([rows(by_token, eights(decoder.dictionary)), rows(by_position, eights(queries))], dim=2)
@@ -117,6 +139,7 @@ def fold(decoder: Decoder, queries: int, *, embedding_dropout: float) -> Folded:
     return Folded(
         score=score,
         value=value,
+        output_t=output_t,
         stream=rows(stream, wide),
         offset=rows(offset, wide),
         project=project,

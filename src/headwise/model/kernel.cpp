@@ -4,10 +4,13 @@
 // Layouts, all float32 and row-major, padded so that a vector may run past the end of a row; pads are zero:
 //   score         [four heads, key row, query column, head]  rows: tokens, then positions; columns: tokens
 //                                                (`tokens_pitch`), then the counted positions; pitch `score_pitch`
-//   value         [head, row, column]            pitch `writes_pitch`, as everything that holds the stream
+//   value         [head, row, column]            what a row writes through a head, or, where there is an `output_t`,
+//                                                what it hands to the output matrix; pitch `value_pitch`
+//   mixed         [sequence * query, column]     values summed over keys; all heads add to the same columns, or, where
+//                                                there is an `output_t`, each has its own; pitch `mixed_pitch`
 //   weights       [sequence, head, key, query]   pitches `keys_pitch`, `queries_pitch`; a dropped weight has its sign
 //                                                turned, so that one array serves mixing and the softmax's gradient
-//   activations   [sequence * query, column]
+//   activations   [sequence * query, column]     pitch `writes_pitch`, as everything that holds the stream
 // A matrix that is used both ways comes twice: `hidden_t` is `hidden` transposed, so that every product reads rows.
 //
 // The same code is compiled for the plain instruction set and, on x86, for AVX2 and AVX-512; the best the processor has
@@ -59,13 +62,14 @@ struct Drop {
 struct Model {
     int32_t positions, queries, heads, dictionary, rows, writes, units, context;
     int32_t tokens_pitch, score_pitch, writes_pitch, keys_pitch, queries_pitch, units_pitch, read_pitch;
+    int32_t value_columns, value_pitch, mixed_pitch;
     int32_t head_size, score_blocks, value_blocks, project_rows;  // with dropped inputs only, see kernel_dropped.h
     int32_t residual, norm;
     int32_t together, tile, chunk;  // sequences that go through the block together, that memory is for, between sums in
                                     // double
     float epsilon;
     Drop drops[SITES];
-    const float *score, *value, *stream, *offset, *project, *lag;
+    const float *score, *value, *output_t, *output, *stream, *offset, *project, *lag;
     const float *hidden_t, *hidden, *hidden_bias, *gain, *shift, *back, *back_t, *back_bias;
     const float *read_t, *read, *read_bias;
 };
@@ -80,7 +84,7 @@ struct Batch {
 };
 
 struct Gradients {
-    float *score, *value, *stream, *offset, *project, *lag;
+    float *score, *value, *output_t, *stream, *offset, *project, *lag;
     float *hidden_t, *hidden_bias, *gain, *shift, *back, *back_bias, *read_t, *read_bias;
     float* part;  // where all of the above lie
     double* total;
@@ -127,8 +131,10 @@ struct Scratch {
 // Lanes of two vectors of eight, counted 0 to 15.
 #if defined(__clang__) || __GNUC__ >= 12
 #define SHUFFLE_EIGHT __builtin_shufflevector
+#define SHUFFLE_SHORTS __builtin_shufflevector
 #else
 #define SHUFFLE_EIGHT(a, b, ...) __builtin_shuffle(a, b, EightInts{__VA_ARGS__})
+#define SHUFFLE_SHORTS(a, b, ...) __builtin_shuffle(a, b, EightShorts{__VA_ARGS__})
 #endif
 
 // Two vectors of four side by side.

@@ -32,11 +32,13 @@ class Model(ctypes.Structure):
         *((name, ctypes.c_int32) for name in ("positions", "queries", "heads", "dictionary", "rows", "writes")),
         *((name, ctypes.c_int32) for name in ("units", "context", "tokens_pitch", "score_pitch", "writes_pitch")),
         *((name, ctypes.c_int32) for name in ("keys_pitch", "queries_pitch", "units_pitch", "read_pitch")),
+        *((name, ctypes.c_int32) for name in ("value_columns", "value_pitch", "mixed_pitch")),
         *((name, ctypes.c_int32) for name in ("head_size", "score_blocks", "value_blocks", "project_rows")),
         *((name, ctypes.c_int32) for name in ("residual", "norm", "together", "tile", "chunk")),
         ("epsilon", ctypes.c_float),
         ("drops", Drop * SITES),
-        *((name, ctypes.c_void_p) for name in ("score", "value", "stream", "offset", "project", "lag")),
+        *((name, ctypes.c_void_p) for name in ("score", "value", "output_t", "output")),
+        *((name, ctypes.c_void_p) for name in ("stream", "offset", "project", "lag")),
         *((name, ctypes.c_void_p) for name in ("hidden_t", "hidden", "hidden_bias", "gain", "shift", "back")),
         *((name, ctypes.c_void_p) for name in ("back_t", "back_bias", "read_t", "read", "read_bias")),
     ]
@@ -54,7 +56,7 @@ class Batch(ctypes.Structure):
 
 class Gradients(ctypes.Structure):
     _fields_: ClassVar = [
-        *((name, ctypes.c_void_p) for name in ("score", "value", "stream", "offset", "project", "lag")),
+        *((name, ctypes.c_void_p) for name in ("score", "value", "output_t", "stream", "offset", "project", "lag")),
         *((name, ctypes.c_void_p) for name in ("hidden_t", "hidden_bias", "gain", "shift", "back", "back_bias")),
         *((name, ctypes.c_void_p) for name in ("read_t", "read_bias")),
         *((name, ctypes.c_void_p) for name in ("part", "total")),

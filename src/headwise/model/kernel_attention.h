@@ -11,7 +11,7 @@ struct AttentionScratch {
           across((long)(m.head_size > COLUMNS ? m.head_size : COLUMNS) * m.queries_pitch),
           row((long)QUAD * m.queries_pitch),
           columns(m.queries_pitch),
-          keep((long)m.heads * m.queries * m.positions + 64) {}
+          keep((long)(m.heads * m.queries + 8) * m.positions + 64) {}
 };
 
 // From logits to weights with drops as signs, in place. Returns the weights to mix with: kept ones, zero elsewhere.
@@ -47,12 +47,52 @@ static void attention_forward(const Model& m, const int64_t* tokens, uint64_t ke
     query_columns(m, tokens, scratch.columns.data);
     gather_scores(m, tokens, scratch.columns.data, weights);
     const float* mixing = finish_weights(m, key, scratch, watch, weights);
-    for (int from = 0; from < m.writes; from += COLUMNS) {
-        const int columns = groups_of_eight(m.writes - from < COLUMNS ? m.writes - from : COLUMNS);
+    float* values = scratch.values.data;
+    if (m.output_t) {
+        // Head by head: columns that the last group of eight has too many are the next head's to overwrite.
+        for (int h = 0; h < m.heads; h++)
+            for (int from = 0; from < m.value_columns; from += COLUMNS) {
+                const int columns = groups_of_eight(columns_from(m, from));
+                gather_values(m, tokens, {h, h + 1}, from, columns, values);
+                mix_values(m, {h, h + 1}, mixing, values, 0, columns, false, out + own_columns(m, h) + from);
+            }
+        return;
+    }
+    for (int from = 0; from < m.value_columns; from += COLUMNS) {
+        const int columns = groups_of_eight(columns_from(m, from));
         for (int h = 0; h < m.heads; h += heads_at_a_time(m)) {
             const Heads heads = from_head(m, h);
-            gather_values(m, tokens, heads, from, columns, scratch.values.data);
-            mix_values(m, heads, mixing, scratch.values.data, head_of_values(m), columns, out + from);
+            gather_values(m, tokens, heads, from, columns, values);
+            mix_values(m, heads, mixing, values, head_of_values(m), columns, h > 0, out + from);
+        }
+    }
+}
+
+// Gradients of the mixed weights, from those of the mixed values.
+static void weight_gradients(const Model& m, const int64_t* tokens, AttentionScratch& scratch, const float* grads,
+                             float* slopes) {
+    float *values = scratch.values.data, *across = scratch.across.data;
+    if (m.output_t) {
+        for (int h = 0; h < m.heads; h++)
+            for (int from = 0; from < m.value_columns; from += COLUMNS) {
+                const int real = columns_from(m, from);
+                transpose(grads + own_columns(m, h) + from, m.mixed_pitch, m.queries, real, m.queries_pitch, across);
+                gather_values(m, tokens, {h, h + 1}, from, groups_of_eight(real), values);
+                dot_keys(m, values, COLUMNS, across, real, from > 0, slopes + weight_at(m, h, 0));
+            }
+        return;
+    }
+    // The forward pass has left the values there if there were no others in between.
+    const bool gathered = m.together == 1 && m.value_columns <= COLUMNS && heads_at_a_time(m) == m.heads;
+    for (int from = 0; from < m.value_columns; from += COLUMNS) {
+        const int real = columns_from(m, from);
+        transpose(grads + from, m.mixed_pitch, m.queries, real, m.queries_pitch, across);
+        for (int first = 0; first < m.heads; first += heads_at_a_time(m)) {
+            const Heads heads = from_head(m, first);
+            if (!gathered) gather_values(m, tokens, heads, from, groups_of_eight(real), values);
+            for (int h = heads.first; h < heads.last; h++)
+                dot_keys(m, values + (h - first) * head_of_values(m), COLUMNS, across, real, from > 0,
+                         slopes + weight_at(m, h, 0));
         }
     }
 }
@@ -61,20 +101,8 @@ static void attention_forward(const Model& m, const int64_t* tokens, uint64_t ke
 // needs the weights to mix with, which therefore take the place of the weights.
 static void attention_backward(const Model& m, const int64_t* tokens, AttentionScratch& scratch, float* weights,
                                const float* grads, const Gradients& to) {
-    float *values = scratch.values.data, *across = scratch.across.data, *slopes = scratch.slopes.data;
-    for (int from = 0; from < m.writes; from += COLUMNS) {
-        const int real = m.writes - from < COLUMNS ? m.writes - from : COLUMNS;
-        transpose(grads + from, m.writes_pitch, m.queries, real, m.queries_pitch, across);
-        for (int first = 0; first < m.heads; first += heads_at_a_time(m)) {
-            const Heads heads = from_head(m, first);
-            // The forward pass has left the values there if there were no others in between.
-            if (m.together > 1 || m.writes > COLUMNS || heads_at_a_time(m) < m.heads)
-                gather_values(m, tokens, heads, from, groups_of_eight(real), values);
-            for (int h = heads.first; h < heads.last; h++)
-                dot_keys(m, values + (h - first) * head_of_values(m), COLUMNS, across, real, from > 0,
-                         slopes + weight_at(m, h, 0));
-        }
-    }
+    float* slopes = scratch.slopes.data;
+    weight_gradients(m, tokens, scratch, grads, slopes);
     softmax_gradients(m, weights, slopes);
     query_columns(m, tokens, scratch.columns.data);
     scatter_scores(m, tokens, scratch.columns.data, slopes, scratch.row.data, to.score);

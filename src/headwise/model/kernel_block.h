@@ -168,12 +168,14 @@ static void relu_backward(const Model& m, const float* rows, float* grads, float
 struct Tile {
     AttentionScratch attention;
     DroppedTile dropped;
-    Scratch<float> weights, first, second, hidden, hidden_grad, logits, grad, first_deviation, second_deviation;
+    Scratch<float> weights, mixed, mixed_grad, first, second, hidden, hidden_grad, logits, grad, first_deviation, second_deviation;
     Scratch<uint16_t> keep;
     explicit Tile(const Model& m)
         : attention(m),
           dropped(m, m.project),
           weights(m.tile * weight_at(m, m.heads, 0)),
+          mixed(m.output_t ? (long)m.tile * m.queries * m.mixed_pitch : 0),
+          mixed_grad(m.output_t ? (long)m.tile * m.queries * m.mixed_pitch : 0),
           first((long)m.tile * m.queries * m.writes_pitch),
           second(m.units ? (long)m.tile * m.queries * m.writes_pitch : 0),
           hidden((long)m.tile * m.queries * m.units_pitch),
@@ -198,11 +200,21 @@ static float* forward(const Model& m, const Batch& batch, long start, int count,
     float* first = t.first.data + slot * rows;
     float* deviation = t.first_deviation.data + (long)slot * m.queries;
     if (m.project) dropped_forward(m, batch, start, count, t.attention, t.dropped, t.weights.data, t.first.data);
+    if (m.output_t) {
+        for (int n = 0; n < count; n++)
+            attention_forward(m, batch.tokens + (start + n) * m.positions, batch.key(ATTENTION, start + n), t.attention,
+                              watch, t.weights.data + n * weight_at(m, m.heads, 0),
+                              t.mixed.data + (long)n * m.queries * m.mixed_pitch);
+        clock.lap(ATTEND);
+        multiply({t.mixed.data, m.mixed_pitch, 1}, m.output_t, m.writes_pitch, first, m.writes_pitch, count * m.queries,
+                 m.heads * m.value_columns, m.writes, false);
+        clock.lap(PRODUCTS);
+    }
     for (int n = 0; n < count; n++) {
         const int64_t* tokens = batch.tokens + (start + n) * m.positions;
         const long at = start + n;
         float* out = first + n * rows;
-        if (!m.project)
+        if (!m.project && !m.output_t)
             attention_forward(m, tokens, batch.key(ATTENTION, at), t.attention, watch,
                               t.weights.data + (slot + n) * weight_at(m, m.heads, 0), out);
         clock.lap(ATTEND);
@@ -300,8 +312,21 @@ static double train_together(const Model& m, const Batch& batch, const Gradients
                              later ? later + n * per_sequence : nullptr, here, here, to.offset},
                             to, t.keep.data);
         clock.lap(ROWWISE);
-        if (!m.project)
+        if (!m.project && !m.output_t)
             attention_backward(m, tokens, t.attention, t.weights.data + (slot + n) * weight_at(m, m.heads, 0), here, to);
+        clock.lap(ATTEND_BACK);
+    }
+    if (m.output_t) {
+        const int columns = m.heads * m.value_columns;
+        multiply({t.mixed.data, 1, m.mixed_pitch}, grad, m.writes_pitch, to.output_t, m.writes_pitch, columns, rows,
+                 m.writes, true);
+        multiply({grad, m.writes_pitch, 1}, m.output, m.mixed_pitch, t.mixed_grad.data, m.mixed_pitch, rows, m.writes,
+                 columns, false);
+        clock.lap(PRODUCTS);
+        for (int n = 0; n < count; n++)
+            attention_backward(m, batch.tokens + (start + n) * m.positions, t.attention,
+                               t.weights.data + n * weight_at(m, m.heads, 0),
+                               t.mixed_grad.data + (long)n * m.queries * m.mixed_pitch, to);
         clock.lap(ATTEND_BACK);
     }
     if (m.project) dropped_backward(m, batch, start, count, t.attention, t.dropped, t.weights.data, grad, to);
@@ -315,7 +340,7 @@ static double train_tile(const Model& m, const Batch& batch, const Gradients& to
     for (int n = 0; n < count; n += m.together)
         loss += train_together(m, batch, to, start + n, count - n < m.together ? count - n : m.together, n, t, clock);
     // Where the gradient of attention's output is when everything after attention has been undone.
-    const float* grads = m.units ? t.second.data : m.read_t ? t.grad.data : t.first.data;
+    const float* grads = m.output_t ? t.mixed_grad.data : m.units ? t.second.data : m.read_t ? t.grad.data : t.first.data;
     if (!m.project)
         scatter_value_gradients(m, batch.tokens + start * m.positions, count, t.weights.data, grads, to.value);
     clock.lap(ATTEND_BACK);

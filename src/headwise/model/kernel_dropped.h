@@ -212,7 +212,7 @@ static void dropped_forward(const Model& m, const Batch& batch, long start, int 
         for (int b = 0; b < m.value_blocks; b++) {
             const int from = b * COLUMNS;
             const int columns = groups_of_eight(m.writes - from < COLUMNS ? m.writes - from : COLUMNS);
-            mix_values(m, {0, m.heads}, mixing, t.value(m, b, 0) + row * COLUMNS, t.rows * COLUMNS, columns,
+            mix_values(m, {0, m.heads}, mixing, t.value(m, b, 0) + row * COLUMNS, t.rows * COLUMNS, columns, false,
                        out + (long)n * m.queries * m.writes_pitch + from);
         }
     }

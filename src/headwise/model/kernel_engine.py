@@ -23,7 +23,8 @@ from headwise.model.config import DropoutConfig
 from headwise.model.decoder import Decoder
 from headwise.model.dropout import Site, kept_scale, stream_keys, threshold
 from headwise.model.engine import AttentionSummary, Visit, chunks, sequences_at_a_time
-from headwise.model.folded import COLUMNS, Folded, eights, fold, padded, pitch, rows
+from headwise.model.folded import COLUMNS, LANES, Folded, eights, fold, output_place, padded, pitch, rows
+from headwise.model.tables import Output
 
 GROUPS = 8
 TILE = 128
@@ -38,8 +39,12 @@ class KernelEngine:
 
     name = "kernel"
 
-    def __init__(self, decoder: Decoder, *, dropout_seed: int, chunk: int, threads: int = 1) -> None:
+    def __init__(
+        self, decoder: Decoder, *, dropout_seed: int, chunk: int, threads: int = 1, output: Output | None = None
+    ) -> None:
         self.decoder, self.dropout_seed, self.chunk, self.threads = decoder, dropout_seed, chunk, threads
+        self.output = output
+        """Where the output matrix is, by default wherever it costs less."""
         self._library = kernel.library()
         self._sums: Sums | None = None
         self.seconds: np.ndarray | None = None
@@ -50,7 +55,8 @@ class KernelEngine:
         self.decoder.zero_grad()
         inputs, targets = inputs.contiguous(), targets.contiguous()
         count, queries = targets.shape
-        folded = fold(self.decoder, queries, embedding_dropout=rates.embedding)
+        output = self.output or output_place(self.decoder, queries)
+        folded = fold(self.decoder, queries, embedding_dropout=rates.embedding, output=output)
         weights = Folded(*(weight.detach() for weight in folded))
         laid = Laid(self.decoder, weights, queries=queries, chunk=self.chunk, rates=rates)
         keys = site_keys(rates, seed=self.dropout_seed, step=step, sequences=count)
@@ -81,7 +87,8 @@ class KernelEngine:
     @torch.no_grad()
     def evaluate(self, inputs: Tensor, *, counted: int, visit: Visit) -> AttentionSummary:
         decoder, inputs = self.decoder, inputs.contiguous()
-        weights = fold(decoder, counted, embedding_dropout=0.0)
+        output = self.output or output_place(decoder, counted)
+        weights = fold(decoder, counted, embedding_dropout=0.0, output=output)
         laid = Laid(decoder, weights, queries=counted, chunk=self.chunk, rates=DropoutConfig())
         shape = (decoder.config.heads, laid.model.keys_pitch, laid.model.queries_pitch)
         map_HSQ, total_HSQ = torch.zeros(shape), torch.zeros(shape, dtype=torch.float64)
@@ -123,13 +130,18 @@ class Laid:
         config, block = decoder.config, decoder.layers[0]
         wide, positions = pitch(block.writes), decoder.positions
         size = decoder.stream if config.score == "merged" else block.attention.query_HED.shape[1]
+        apart = folded.output_t.numel() > 0
+        value_columns = block.attention.value_HED.shape[1] if apart else block.writes
+        # A head's last vector may run past its own columns.
+        mixed_pitch = pitch(config.heads * value_columns + LANES) if apart else wide
         self.tensors = {
             **folded._asdict(),
+            "output": rows(folded.output_t[:, : block.writes].T, mixed_pitch) if apart else folded.output_t,
             "hidden": rows(folded.hidden_t[:, : config.mlp].T if config.mlp else folded.hidden_t, wide),
             "back_t": rows(folded.back[:, : config.mlp].T if config.mlp else folded.back, wide),
             "read": rows(folded.read_t[:, : decoder.dictionary].T if folded.read_t.numel() else folded.read_t, wide),
         }
-        more = config.mlp > 0 or folded.read_t.numel() > 0
+        more = config.mlp > 0 or folded.read_t.numel() > 0 or apart
         fitting = max(1, min(TILE, (TILE_BYTES if more else ALONE_BYTES) // (4 * wide * queries)))
         tile = fitting if more or not folded.project.numel() else 1
         by_site = (rates.embedding, rates.attention, rates.attention_branch, rates.mlp, rates.mlp_branch)
@@ -149,6 +161,9 @@ class Laid:
             queries_pitch=eights(queries),
             units_pitch=padded(config.mlp),
             read_pitch=padded(decoder.dictionary),
+            value_columns=value_columns,
+            value_pitch=pitch(value_columns),
+            mixed_pitch=mixed_pitch,
             head_size=size if folded.project.numel() else 0,
             score_blocks=-(-config.heads * size // COLUMNS) if folded.project.numel() else 0,
             value_blocks=-(-block.writes // COLUMNS) if folded.project.numel() else 0,

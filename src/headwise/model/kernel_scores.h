@@ -120,17 +120,46 @@ static void softmax_keys(const Model& m, float* scores, double* entropy) {
         }
 }
 
-// A dropped weight is remembered by its sign: weights are never negative.
+// Eight rows of eight 16-bit lanes become eight columns, in three rounds of exchanges.
+INLINE void transpose_lanes(const uint16_t* from, long pitch, EightShorts out[8]) {
+    EightShorts a[8], b[8];
+    UNROLL
+    for (int i = 0; i < 8; i++) a[i] = load<EightShorts>(from + i * pitch);
+    UNROLL
+    for (int i = 0; i < 4; i++) {
+        b[2 * i] = SHUFFLE_SHORTS(a[i], a[i + 4], 0, 8, 1, 9, 2, 10, 3, 11);
+        b[2 * i + 1] = SHUFFLE_SHORTS(a[i], a[i + 4], 4, 12, 5, 13, 6, 14, 7, 15);
+    }
+    UNROLL
+    for (int i = 0; i < 4; i++) {
+        a[2 * i] = SHUFFLE_SHORTS(b[i], b[i + 4], 0, 8, 1, 9, 2, 10, 3, 11);
+        a[2 * i + 1] = SHUFFLE_SHORTS(b[i], b[i + 4], 4, 12, 5, 13, 6, 14, 7, 15);
+    }
+    UNROLL
+    for (int i = 0; i < 4; i++) {
+        out[2 * i] = SHUFFLE_SHORTS(a[i], a[i + 4], 0, 8, 1, 9, 2, 10, 3, 11);
+        out[2 * i + 1] = SHUFFLE_SHORTS(a[i], a[i + 4], 4, 12, 5, 13, 6, 14, 7, 15);
+    }
+}
+
+// A dropped weight is remembered by its sign: weights are never negative. `keep` is [head, query, key]; what is read
+// beyond its queries and keys only touches weights that are zero.
 static void drop_attention(const Model& m, const uint16_t* keep, float* weights) {
+    const EightInts sign = (EightInts)(-Eight{});
     for (int h = 0; h < m.heads; h++)
-        for (int j = 0; j < m.positions; j++) {
-            float* out = weights + weight_at(m, h, j);
-            const uint16_t* bits = keep + (long)h * m.queries * m.positions + j;
-            for (int q = first_query(m, j); q < last_query(m, j); q++) {
-                uint32_t word;
-                std::memcpy(&word, out + q, 4);
-                word |= (uint32_t)(uint16_t)~bits[(long)q * m.positions] << 31;
-                std::memcpy(out + q, &word, 4);
+        for (int j = 0; j < m.positions; j += 8) {
+            const int last = j + 8 < m.positions ? j + 8 : m.positions;
+            for (int q = first_query(m, j) / 8 * 8; q < last_query(m, last - 1); q += 8) {
+                EightShorts kept[8];
+                transpose_lanes(keep + ((long)h * m.queries + q) * m.positions + j, m.positions, kept);
+                float* out = weights + weight_at(m, h, j) + q;
+                UNROLL
+                for (int i = 0; i < 8; i++)
+                    if (j + i < last) {
+                        const EightInts w = load<EightInts>(out + i * (long)m.queries_pitch);
+                        const EightInts dropped = ~__builtin_convertvector(kept[i], EightInts);
+                        store(out + i * (long)m.queries_pitch, w | (dropped & sign));
+                    }
             }
         }
 }

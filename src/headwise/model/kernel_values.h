@@ -1,7 +1,12 @@
 // Values of one sequence: from their table, mixed by the weights, and back.
 
-INLINE long value_row(const Model& m, int head, long row) { return (head * m.rows + row) * (long)m.writes_pitch; }
+INLINE long value_row(const Model& m, int head, long row) { return (head * m.rows + row) * (long)m.value_pitch; }
 INLINE int groups_of_eight(int columns) { return (columns + 7) / 8 * 8; }
+INLINE int columns_from(const Model& m, int from) {
+    return m.value_columns - from < COLUMNS ? m.value_columns - from : COLUMNS;
+}
+// Where a head's columns begin among the mixed ones.
+INLINE int own_columns(const Model& m, int head) { return m.output_t ? head * m.value_columns : 0; }
 
 // Heads whose values of one block of columns fit the first-level cache together.
 struct Heads {
@@ -27,9 +32,9 @@ static void gather_values(const Model& m, const int64_t* tokens, Heads heads, in
 
 constexpr int QUERY_ROWS = 4;  // queries of a register block: few, so that few of their keys lie ahead
 
-// out[query, columns] = sum over heads and keys of weight * value; added to what the heads before have left there.
+// out[query, columns] (+)= sum over heads and keys of weight * value.
 static void mix_values(const Model& m, Heads heads, const float* weights, const float* values, long head, int columns,
-                       float* out) {
+                       bool add, float* out) {
     const int blocks = (m.queries + QUERY_ROWS - 1) / QUERY_ROWS;
     for (int b = 0; b < blocks; b++) {
         const int q0 = m.queries * b / blocks, q1 = m.queries * (b + 1) / blocks;
@@ -39,8 +44,8 @@ static void mix_values(const Model& m, Heads heads, const float* weights, const 
         p.a_head = weight_at(m, 1, 0), p.a_k = m.queries_pitch, p.a_m = 1;
         p.b = values + (long)j0 * COLUMNS;
         p.b_head = head, p.b_k = COLUMNS;
-        p.c = out + (long)q0 * m.writes_pitch, p.c_m = m.writes_pitch;
-        p.heads = heads.last - heads.first, p.depth = j1 - j0, p.add = heads.first > 0;
+        p.c = out + (long)q0 * m.mixed_pitch, p.c_m = m.mixed_pitch;
+        p.heads = heads.last - heads.first, p.depth = j1 - j0, p.add = add;
         product(p, q1 - q0, columns);
     }
 }
@@ -51,7 +56,7 @@ INLINE Product over_queries(const Model& m, const float* weights, const float* g
     Product p;
     p.a = weights + weight_at(m, head, first) + q0;
     p.a_head = 0, p.a_k = 1, p.a_m = m.queries_pitch;
-    p.b = grads + (long)q0 * m.writes_pitch, p.b_head = 0, p.b_k = m.writes_pitch;
+    p.b = grads + (long)q0 * m.mixed_pitch, p.b_head = 0, p.b_k = m.mixed_pitch;
     p.c = nullptr, p.c_m = 0;
     p.heads = 1, p.depth = q1 - q0, p.add = false;
     return p;
@@ -84,21 +89,21 @@ static void value_gradients(const Model& m, int head, const float* weights, cons
 static void scatter_value_gradients(const Model& m, const int64_t* tokens, int count, const float* weights,
                                     const float* grads, float* table) {
     const KeyBlocks blocks(m);
-    for (int from = 0; from < m.writes; from += COLUMNS) {
-        const int columns = groups_of_eight(m.writes - from < COLUMNS ? m.writes - from : COLUMNS);
+    for (int from = 0; from < m.value_columns; from += COLUMNS) {
+        const int columns = groups_of_eight(columns_from(m, from));
         for (int h = 0; h < m.heads; h++)
             for (int b = 0; b < blocks.count; b++) {
                 const int j0 = blocks.first(b), j1 = blocks.first(b + 1);
                 float* rows[2 * KeyBlocks::MOST];
                 for (int j = j0; j < j1; j++) rows[2 * (j - j0) + 1] = table + value_row(m, h, m.dictionary + j) + from;
-                Product p = over_queries(m, weights, grads + from, h, j0, j1);
+                Product p = over_queries(m, weights, grads + own_columns(m, h) + from, h, j0, j1);
                 p.into = rows, p.scale = m.drops[ATTENTION].scale;
                 for (int n = 0; n < count; n++) {
                     for (int j = j0; j < j1; j++)
                         rows[2 * (j - j0)] = table + value_row(m, h, tokens[(long)n * m.positions + j]) + from;
                     product(p, j1 - j0, columns);
                     p.a += weight_at(m, m.heads, 0);
-                    p.b += (long)m.queries * m.writes_pitch;
+                    p.b += (long)m.queries * m.mixed_pitch;
                 }
             }
     }

@@ -11,6 +11,7 @@ typedef int16_t Halves __attribute__((vector_size(2 * LANES)));
 typedef float Eight __attribute__((vector_size(32)));
 typedef float Four __attribute__((vector_size(16)));
 typedef int32_t EightInts __attribute__((vector_size(32)));
+typedef int16_t EightShorts __attribute__((vector_size(16)));
 
 // Not by memcpy: a store of bytes might change anything, and every loop would read its bounds again.
 template <class V>

@@ -11,7 +11,7 @@ Shape letters as in `decoder`, and R = N + S rows.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import torch
 from torch import Tensor
@@ -26,11 +26,15 @@ class Tables(NamedTuple):
     score_HRR: Tensor
     """Logit of a query row with a key row, scaled."""
     value_HRO: Tensor
-    """What a key row writes through a head."""
+    """What a key row writes through a head; with the output matrix apart, what it hands to that."""
     stream_RO: Tensor
     """The input itself, for the residual connection; no rows without one."""
     offset_O: Tensor
     """The output bias; empty without one."""
+
+
+Output = Literal["folded", "apart"]
+"""Where the output matrix is: in the values' table, which then has the stream's width for every head, or behind it."""
 
 
 def additive(config: ModelConfig) -> bool:
@@ -38,7 +42,7 @@ def additive(config: ModelConfig) -> bool:
     return config.blocks == 1 and config.norm != "pre"
 
 
-def tabulate(decoder: Decoder) -> Tables:
+def tabulate(decoder: Decoder, *, output: Output = "folded") -> Tables:
     """The tables of a decoder, connected to its parameters."""
     config, block = decoder.config, decoder.layers[0]
     attention, tokens = block.attention, decoder.dictionary
@@ -47,7 +51,7 @@ def tabulate(decoder: Decoder) -> Tables:
     value_HRO = projected(rows_RD, attention.value_HED)
     if config.attention_bias == "on":
         value_HRO = with_bias(value_HRO, attention.value_bias_HE, tokens)
-    if config.output == "on":
+    if config.output == "on" and output == "folded":
         value_HRO = torch.einsum("hre,ohe->hro", value_HRO, attention.output_OHE)
     stream_RO = value_HRO.new_zeros(0, block.writes)
     if config.residual == "on":
