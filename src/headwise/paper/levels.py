@@ -199,7 +199,7 @@ COLUMNS = ("run", "quantity", "published", "measured", "range", "off by", "match
 
 def _row(level: Level, found: Sequence[float], seeds: int) -> tuple[str, ...]:
     if not found:
-        return (level.experiment, level.quantity, f"{level.published:g} {level.unit}", "not reached", "", "", "no")
+        return (level.experiment, level.quantity, f"{level.published:g} {level.unit}", "not found", "", "", "no")
     middle = float(np.median(found))
     reached = f" ({len(found)} of {seeds} seeds)" if len(found) < seeds else ""
     return (
