@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Iterator
-from typing import get_args
+from typing import ClassVar, get_args
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ from headwise.model.decoder import Decoder
 from headwise.model.dropout import Site, keep_bits, stream_keys, threshold
 from headwise.model.folded import output_place
 from headwise.model.kernel_engine import KernelEngine
+from headwise.model.paths import choose
 from headwise.model.reference import ReferenceEngine
 from headwise.model.tables import Output
 
@@ -159,9 +161,20 @@ def test_a_diverged_loss_is_seen(level: str) -> None:
                 parameter.flatten()[0] = kept
 
 
-def test_the_path_is_chosen_and_explained() -> None:
-    from headwise.model.paths import choose
+def test_a_library_of_other_sources_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Longer(kernel.Model):
+        _fields_: ClassVar = [("more", ctypes.c_int64)]
 
+    kernel.load.cache_clear()
+    monkeypatch.setattr(kernel, "Model", Longer)
+    assert "install headwise again" in str(kernel.missing())
+    assert choose(MINIMAL, ComputeConfig()).path == "torch"
+    monkeypatch.undo()
+    kernel.load.cache_clear()
+    assert kernel.missing() is None
+
+
+def test_the_path_is_chosen_and_explained() -> None:
     choice = choose(MINIMAL, ComputeConfig())
     assert choice.path == "kernel"
     assert kernel.level() in choice.why

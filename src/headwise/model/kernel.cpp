@@ -235,6 +235,14 @@ int level = best_level();
 
 extern "C" {
 
+// Sizes of the structures, so that a library and a caller from different sources notice.
+void headwise_sizes(int64_t* sizes) {
+    sizes[0] = sizeof(Model);
+    sizes[1] = sizeof(Batch);
+    sizes[2] = sizeof(Gradients);
+    sizes[3] = sizeof(Attended);
+}
+
 // Which instruction set is in use; `headwise_limit` lowers it, for tests.
 int headwise_level() { return level; }
 void headwise_limit(int highest) { level = highest < best_level() ? highest : best_level(); }

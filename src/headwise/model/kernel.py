@@ -81,8 +81,13 @@ def library_path() -> Path | None:
 
 @cache
 def load(path: Path) -> ctypes.CDLL:
-    """Open a library and declare its functions."""
+    """Open a library and declare its functions; `OSError` when its structures are not the ones above."""
     library = ctypes.CDLL(str(path))
+    expected = [ctypes.sizeof(structure) for structure in (Model, Batch, Gradients, Attended)]
+    sizes = (ctypes.c_int64 * len(expected))()
+    library.headwise_sizes(sizes)
+    if list(sizes) != expected:
+        raise OSError("it was built from other sources; install headwise again")
     library.headwise_train.argtypes = [ctypes.c_void_p] * 3
     library.headwise_train.restype = ctypes.c_double
     library.headwise_evaluate.argtypes = [ctypes.c_void_p] * 3
@@ -102,7 +107,9 @@ def missing() -> str | None:
         return "the kernel was not built at installation (no C++ compiler found then)"
     try:
         load(path)
-    except (OSError, AttributeError) as problem:
+    except AttributeError:
+        return "the kernel does not load: it was built from older sources; install headwise again"
+    except OSError as problem:
         return f"the kernel does not load: {problem}"
     return None
 
