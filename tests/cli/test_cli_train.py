@@ -216,6 +216,34 @@ def test_damaged_checkpoint(capsys: pytest.CaptureFixture[str], tmp_path: Path) 
     assert json.loads(stdout)["final"] == whole["final"]
 
 
+@pytest.mark.parametrize("name", ["manifest.json", "config.json", "coordinates.json"])
+def test_damaged_descriptions_are_written_anew(name: str, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    arguments = ("train", "minimal", *TINY, "--steps", 8, "--out", tmp_path, "-q", "--json")
+    whole = json.loads(run(capsys, *arguments)[1])
+    if name != "manifest.json":
+        for leftover in Path(whole["run"]).glob("manifest.json*"):
+            leftover.unlink()
+    (Path(whole["run"]) / name).write_text("{}")
+    assert run(capsys, *arguments)[0] == 3
+    code, stdout, _ = run(capsys, *arguments, "--recover")
+    assert code == 0
+    assert json.loads(stdout)["final"] == whole["final"]
+
+
+def test_another_precision_is_another_run(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ("train", "minimal", *TINY, "--dry-run")
+    single, double = (
+        json.loads(run(capsys, *arguments, "--compute.dtype", dtype)[1])["run"] for dtype in ("float32", "float64")
+    )
+    assert single != double
+
+
+def test_a_short_option_ends_the_values_of_a_key(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    _, stdout, _ = run(capsys, "train", "minimal", "--task.m", "1.3", "-q", "--dry-run")
+    assert json.loads(stdout)["config"]["task"]["m"] == 1.3
+    assert "task.b0" in refused(capsys, tmp_path, "minimal", "--task.b0", "-3", "-q")
+
+
 def test_damaged_metrics_of_a_finished_run(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     _, stdout, _ = run(capsys, "train", "minimal", *TINY, "--steps", 8, "--out", tmp_path, "-q", "--json")
     segment = sorted(Path(json.loads(stdout)["run"]).glob("metrics-*.parquet"))[0]

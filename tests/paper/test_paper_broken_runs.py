@@ -9,14 +9,20 @@ from __future__ import annotations
 import dataclasses
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 import xarray as xr
 
+from headwise.paper.claims import flow
 from headwise.paper.claims.ablations import SMALL, judge_hierarchy, judge_init_scale
+from headwise.paper.claims.exact import judge_gauge
+from headwise.paper.claims.flow import judge_compensation, judge_stages
 from headwise.paper.claims.function_space import judge_joint
 from headwise.paper.claims.heads import judge_competition, judge_offshoots, judge_specialisation
+from headwise.paper.claims.variations import judge_alpha
 from headwise.paper.entry import Case
+from headwise.paper.flows import flow_config
 from headwise.paper.readings import judge_order
 from headwise.store import load_trajectory
 from headwise.study import runner
@@ -101,6 +107,38 @@ def test_init_scale_needs_exactly_equal_heads_at_zero(sound: xr.Dataset, tied: x
     faster = {"init-xavier": _earlier(sound, 0.4), "init-1e-3": _earlier(sound, 0.6), "init-1e-6": _earlier(sound, 0.8)}
     assert judge_init_scale(case(**faster, minimal=sound, **{"init-0": tied})).passed is True
     assert judge_init_scale(case(**faster, minimal=sound, **{"init-0": sound})).passed is False
+
+
+def test_init_scale_needs_every_start_to_leave(sound: xr.Dataset, tied: xr.Dataset) -> None:
+    """Two starts that never leave the plateau are not in order."""
+    starts = {"init-xavier": _earlier(sound, 0.4), "init-1e-3": _earlier(sound, 0.6), "init-1e-6": tied}
+    assert judge_init_scale(case(**starts, minimal=tied, **{"init-0": tied})).passed is False
+
+
+def test_two_heads_on_one_pattern_are_not_disjoint(sound: xr.Dataset) -> None:
+    overlap = np.array([[1.0, 0.05, 0.05], [0.05, 1.0, 0.57], [0.05, 0.57, 1.0]])
+    twins = sound.assign(head_overlap=sound["head_overlap"] * 0 + overlap)
+    assert judge_gauge(case(minimal=sound)).passed
+    assert judge_gauge(case(minimal=twins)).passed is False
+
+
+def test_alpha_that_cannot_be_read_is_not_a_failure(sound: xr.Dataset) -> None:
+    assert judge_alpha(case(alpha=sound.assign(kl=sound["kl"] * float("nan")))).passed is None
+    single = sound.assign_attrs(groups="[[1], [2], [3]]")
+    assert judge_alpha(case(alpha=single)).passed is None
+
+
+def test_a_flow_without_its_third_stage_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One offshoot is not both, and a loss that falls says nothing about positions."""
+    monkeypatch.setattr(flow, "flow_config", lambda preset: flow_config(preset).model_copy(update={"t_end": 120.0}))
+    assert judge_stages(case()).passed is False
+    assert judge_compensation(case()).passed is False
+
+
+def test_stages_of_a_flow_in_another_order_fail(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert judge_stages(case()).passed
+    monkeypatch.setattr("headwise.flow.stages.stage_features", lambda *arguments: [1, 3, 2])
+    assert judge_stages(case()).passed is False
 
 
 def _earlier(run: xr.Dataset, share: float) -> xr.Dataset:

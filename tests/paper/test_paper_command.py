@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from headwise.cli.main import main
-from headwise.paper import scale
+from headwise.paper import reproduce, scale
 from headwise.paper.scale import Size
 
 
@@ -78,6 +78,55 @@ def test_verdicts_on_a_given_run(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert main(["reproduce", "fig-kl", "--run", str(run)]) == 2
 
 
+@pytest.mark.usefixtures("tiny")
+def test_a_dry_run_keeps_earlier_verdicts(tmp_path: Path) -> None:
+    verdicts = tmp_path / "into" / "verdicts.json"
+    assert main(arguments(tmp_path, "order")) == 0
+    before = json.loads(verdicts.read_text())
+    for run in (tmp_path / "runs" / "minimal").glob("*-s0"):
+        run.rename(tmp_path / "elsewhere")
+    assert main(arguments(tmp_path, "order", "--dry-run")) == 0
+    assert json.loads(verdicts.read_text()) == before
+
+
+@pytest.mark.usefixtures("tiny")
+def test_one_flipped_byte_spoils_one_seed_only(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(arguments(tmp_path, "order", "fig-overview")) == 0
+    capsys.readouterr()
+    segment = next(next((tmp_path / "runs" / "minimal").glob("*-s0")).glob("metrics-*.parquet"))
+    content = bytearray(segment.read_bytes())
+    content[len(content) // 2] ^= 4
+    segment.write_bytes(content)
+    reproduce._trajectory.cache_clear()
+    assert main(arguments(tmp_path, "order", "fig-overview", "--json")) == 0
+    found = json.loads(capsys.readouterr().out)[0]
+    assert segment.name in found["notes"]["0"]
+    assert "nearest at step" in found["notes"]["1"]
+
+
+@pytest.mark.usefixtures("tiny")
+def test_the_page_shows_the_scale_of_its_figures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(scale.MINIMAL, "paper", Size(30, 20, 35, 5))
+    assert main(arguments(tmp_path, "order")) == 0
+    assert main(arguments(tmp_path, "order", "--scale", "paper")) == 0
+    kept = json.loads((tmp_path / "into" / "verdicts.json").read_text())
+    assert [item["scale"] for item in kept] == ["quick", "paper"]
+    assert '"scale":"quick"' not in (tmp_path / "into" / "index.html").read_text().replace(" ", "")
+
+
+def test_runs_that_a_claim_is_not_about_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    small = ["--task.h", "1", "--task.w", "2", "--task.d", "5", "--train.batch", "20", "--steps", "4", "-q"]
+    assert main(["train", "minimal", *small, "--out", str(tmp_path)]) == 0
+    assert main(["flow", "--out", str(tmp_path), "--t_end", "2"]) == 0
+    capsys.readouterr()
+    runs = [path.parent for path in tmp_path.rglob("manifest.json")]
+    assert len(runs) == 2
+    for run in runs:
+        for claim in ("order", "depth", "overfit-structure", "alpha"):
+            assert main(["reproduce", claim, "--run", str(run)]) == 2
+            assert "needs a training run with 3 groups" in capsys.readouterr().err
+
+
 def test_problems_are_said_before_anything_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     blocked = tmp_path / "file"
     blocked.write_text("")
@@ -88,6 +137,13 @@ def test_problems_are_said_before_anything_runs(tmp_path: Path, capsys: pytest.C
     assert "did you mean order" in capsys.readouterr().err
     assert main(["reproduce", "--workers", "0"]) == 2
     assert main(["reproduce", "--seeds", "x"]) == 2
+    assert main(["reproduce", "--seeds", ""]) == 2
+    assert main(["reproduce", "order", "--all"]) == 2
+    capsys.readouterr()
+    assert main(["reproduce", "hierarchy", "--preset", "text"]) == 2
+    assert "other reading" in capsys.readouterr().err
+    assert main(["reproduce", "order", "--into", str(blocked)]) == 2
+    assert "choose another --into" in capsys.readouterr().err
 
 
 def test_the_list_names_kind_label_and_cost(capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,7 +12,7 @@ from headwise.paper.manifest import ENTRIES, HEADLINE, select
 from headwise.paper.plan import Plan, cost
 from headwise.study.config import Preset, RunConfig
 from headwise.study.cost import estimate_seconds, estimate_wall
-from headwise.study.many import place
+from headwise.study.place import place
 
 CLAIMS = (
     "representation",

@@ -76,6 +76,13 @@ def test_a_claim_counts_seeds(table: Path) -> None:
     assert legend_text([order]) == "3 runs per cell."
 
 
+def test_what_is_no_table_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "runs.parquet"
+    path.write_text("not a table")
+    with pytest.raises(ConfigError, match="headwise collect"):
+        phase_diagram(path, x="task.m", y="train.lr", quantity="stages")
+
+
 def test_unknown_names_are_told(table: Path) -> None:
     with pytest.raises(ConfigError, match="take one of"):
         read(table, "beauty")

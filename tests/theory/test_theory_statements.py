@@ -124,6 +124,13 @@ def test_json_table_and_page() -> None:
     assert "counter-example" in page
 
 
+@pytest.mark.parametrize("errors", [[float("nan"), 0.0], [0.0, float("nan")], [0.0, float("inf")]])
+def test_an_error_that_is_not_a_number_fails(errors: list[float]) -> None:
+    assert identity(errors).verdict == "fails"
+    assert bound(errors, within=1.0, evidence="").verdict == "fails"
+    assert approximation(errors, within=1.0, evidence="").verdict == "fails"
+
+
 def test_unknown_statement_is_refused_with_a_suggestion() -> None:
     with pytest.raises(ConfigError, match="did you mean kernel"):
         run_checks(["kernal"])

@@ -112,8 +112,9 @@ def _profile(result: dict[str, Any]) -> str:
         for case, shares in result["profile"].items()
     ]
     text = (
-        "The last column is the distance to the floor. Matrix products are those of MLP and unembedding; the products "
-        "of attention weights with values count as attention, together with table lookups, softmax and scatters."
+        "The last column is the distance to the floor. Matrix products are those of MLP, unembedding and, with many "
+        "heads, output matrix; the products of attention weights with values count as attention, together with table "
+        "lookups, softmax and scatters."
     )
     return _table(["", *stages, "over floor"], rows) + "\n\n" + text
 

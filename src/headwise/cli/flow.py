@@ -118,6 +118,8 @@ def _ensemble(config: FlowConfig, seeds: list[int], arguments: argparse.Namespac
     def progress(done: int, total: int) -> None:
         say(f"{done}/{total} flows")
 
+    if arguments.workers < 1:
+        raise ConfigError(f"--workers {arguments.workers} must be at least 1")
     summaries = ensemble([(config, seed) for seed in seeds], workers=arguments.workers, progress=progress)
     if arguments.json:
         print_json({"flows": [{**asdict(summary), "in_order": summary.in_order} for summary in summaries]})

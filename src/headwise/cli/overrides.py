@@ -35,10 +35,21 @@ def take_config_options(arguments: Sequence[str]) -> tuple[list[str], list[str]]
         taken.append(argument)
         positionals = sum(not before.startswith("-") for before in rest)
         most = 0 if "=" in argument else 1 if positionals < COMMAND_AND_ONE else len(arguments)
-        while most and index < len(arguments) and not arguments[index].startswith("--"):
+        while most and index < len(arguments) and not _is_option(arguments[index]):
             taken.append(arguments[index])
             index, most = index + 1, most - 1
     return rest, taken
+
+
+def _is_option(argument: str) -> bool:
+    """Whether this is an option and not a value: a negative number is a value."""
+    if not argument.startswith("-") or argument == "-":
+        return False
+    try:
+        float(argument)
+    except ValueError:
+        return True
+    return False
 
 
 def parse_overrides(

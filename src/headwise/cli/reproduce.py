@@ -61,16 +61,20 @@ def run(arguments: argparse.Namespace, extra: list[str]) -> int:
 
     if arguments.workers < 1:
         raise ConfigError(f"--workers {arguments.workers}: at least 1")
+    if arguments.all and arguments.names:
+        raise ConfigError(f"--all is everything; leave out {' '.join(arguments.names)} or --all")
     names = arguments.names or (list(ENTRIES) if arguments.all else list(HEADLINE))
     plan = Plan(
         entries=tuple(select(names)),
         presets=("published", "text") if arguments.preset == "both" else (arguments.preset,),
         scale=arguments.scale,
-        seeds=tuple(parse_seeds(arguments.seeds)) if arguments.seeds else None,
+        seeds=None if arguments.seeds is None else tuple(parse_seeds(arguments.seeds)),
         out=arguments.out,
     )
+    if not any(plan.pairs()):
+        raise ConfigError(f"--preset {arguments.preset}: {', '.join(names)} is made in the other reading only")
     check_writable(arguments.out)
-    check_writable(arguments.into)
+    check_writable(arguments.into, "--into")
     unfinished = plan.unfinished()
     say(describe(plan, unfinished, arguments.workers))
     failed: list[Outcome] = []
@@ -82,10 +86,13 @@ def run(arguments: argparse.Namespace, extra: list[str]) -> int:
     told = (lambda line: None) if arguments.quiet else say
     verdicts = judge_all(plan, told)
     draw_all(replace(plan, entries=(*plan.entries, *illustrations(plan))), arguments.into, told)
-    path = write_verdicts(verdicts, arguments.into)
+    # What has not run says nothing against a verdict that is there already.
+    undecided = plan.incomplete(unfinished) if arguments.dry_run else set()
+    path = write_verdicts([v for v in verdicts if (v.claim, v.preset) not in undecided], arguments.into)
     if statements := statements_of(plan):
         write_statements(statements, arguments.into)
-    page = write_verdicts_page(arguments.into, command=shlex.join(["headwise", *sys.argv[1:]]), runs=arguments.out)
+    command = shlex.join(["headwise", *sys.argv[1:]])
+    page = write_verdicts_page(arguments.into, scale=plan.scale, command=command, runs=arguments.out)
     _show(verdicts, arguments)
     say(f"wrote {path}")
     say(f"wrote {page}: open it in a browser; each verdict opens its figure and numbers")
@@ -98,7 +105,8 @@ def _compute(plan: Plan, arguments: argparse.Namespace) -> list[Outcome]:
     """Compute what is missing; the runs that failed."""
     from headwise.study.cost import estimate_seconds, readable
     from headwise.study.executors import open_pool
-    from headwise.study.many import place, run_everywhere
+    from headwise.study.many import run_everywhere
+    from headwise.study.place import place
 
     todo = plan.unfinished()
     expected = {place(config, plan.out): estimate_seconds(config) for config in todo}

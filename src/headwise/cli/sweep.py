@@ -6,6 +6,7 @@ import argparse
 import sys
 import time
 import tomllib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from headwise.cli.train import add_experiment_arguments, resolve_arguments
 from headwise.core.config import validated
 from headwise.core.errors import ConfigError, SomeRunsFailed
 from headwise.study.cluster_config import ClusterConfig
-from headwise.study.config import RunConfig
+from headwise.study.config import RunConfig, config_hash
 from headwise.study.grid import plan_points, split_values
 
 
@@ -43,7 +44,8 @@ def add(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace, extra: list[str]) -> int:
     configs = planned(arguments, extra)
     from headwise.study.cost import estimate_wall, readable
-    from headwise.study.many import missing, place, run_everywhere, with_prerequisites
+    from headwise.study.many import missing, run_everywhere, with_prerequisites
+    from headwise.study.place import place
 
     whole = with_prerequisites(configs)
     left = missing(whole, arguments.out)
@@ -93,11 +95,22 @@ def planned(arguments: argparse.Namespace, extra: list[str]) -> list[RunConfig]:
     """Every config of the sweep, checked before anything starts."""
     if arguments.workers < 1:
         raise ConfigError(f"--workers {arguments.workers} must be at least 1")
+    if any(argument.partition("=")[0] == "--seed" for argument in extra):
+        raise ConfigError("--seed: a sweep takes --seeds, such as --seeds 3 or --seeds 0..4")
     base = resolve_arguments(arguments, extra)
     points = plan_points(_axes(arguments.over, "--over"), _axes(arguments.zip, "--zip"))
     seeds = parse_seeds(arguments.seeds)
     resolved = [resolve(base, point) for point in points]
+    places: dict[str, Mapping[str, Any]] = {}
+    for point, config in zip(points, resolved, strict=True):
+        same = places.setdefault(config_hash(config), point)
+        if same is not point:
+            raise ConfigError(f"the points {_shown(same)} and {_shown(point)} are the same run; name each once")
     return [config.model_copy(update={"seed": seed}) for config in resolved for seed in seeds]
+
+
+def _shown(point: Mapping[str, Any]) -> str:
+    return ", ".join(f"{key}={value}" for key, value in point.items())
 
 
 def cluster_settings(path: Path | None) -> ClusterConfig | None:
@@ -115,11 +128,12 @@ def _axes(texts: list[str], option: str) -> dict[str, list[Any]]:
     axes: dict[str, list[Any]] = {}
     for text in texts:
         key, equals, values = text.partition("=")
+        key = key.strip()
         if not equals:
             raise ConfigError(f"{option} {text}: give it as {option} KEY=V1,V2")
         if key in axes:
             raise ConfigError(f"{option} {key} is given twice; put its values in one list")
-        axes[key.strip()] = [literal(value) for value in split_values(values)]
+        axes[key] = [literal(value) for value in split_values(values)]
     return axes
 
 

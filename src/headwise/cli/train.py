@@ -32,6 +32,9 @@ def add(parser: argparse.ArgumentParser) -> None:
     add_experiment_arguments(parser)
     parser.add_argument("--seed", metavar="N", help="the seed of all random streams")
     parser.add_argument("--dry-run", action="store_true", help="print the resolved config and where it would be kept")
+    parser.add_argument(
+        "--recover", action="store_true", help="resume a damaged run from its newest undamaged checkpoint"
+    )
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = (
         "Config keys, with their values for `minimal --preset published` (any of them can be given as an option):\n"
@@ -58,9 +61,6 @@ def add_experiment_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--path", metavar="PATH", help="auto, kernel, torch or reference")
     parser.add_argument("--device", metavar="NAME", help="a torch device (default: cpu)")
     parser.add_argument("--threads", metavar="N", help="threads of one run (default: 1)")
-    parser.add_argument(
-        "--recover", action="store_true", help="resume a damaged run from its newest undamaged checkpoint"
-    )
     parser.add_argument("--json", action="store_true", help="print the result as one JSON document")
     parser.add_argument("-q", "--quiet", action="store_true", help="no progress")
 

@@ -19,7 +19,7 @@ from headwise.flow.batch import integrate_batch
 from headwise.flow.config import FlowConfig, head_count
 from headwise.flow.heads import contributions
 from headwise.flow.reduction import State, System
-from headwise.flow.stages import stage_levels
+from headwise.flow.stages import stage_levels, taught
 from headwise.flow.start import initial_logits, initial_values
 from headwise.flow.systems import all_heads
 from headwise.flow.target import build_target, stack_targets
@@ -105,7 +105,7 @@ def _summary(
             heads.append(None)
             continue
         share = delivered(y)
-        feature = int(np.argsort(-share.sum(0) / own.target.strengths)[k])
+        feature = taught(share, own.target.strengths, k)
         features.append(feature + 1)
         heads.append(int(np.argmax(share[:, feature])) + 1)
     return FlowSummary(

@@ -50,6 +50,22 @@ def stage_times(target: Target, view: View, solution: Solution) -> list[float | 
     return [solution.crossing(lambda y: view(y).loss, float(level)) for level in stage_levels(target)]
 
 
+def taught(delivered: Array, strengths: Array, stage: int) -> int:
+    """The feature (from 0) that stage `stage` (from 0) taught: the next most complete one when that stage ends.
+
+    `delivered` is (heads, features).
+    """
+    return int(np.argsort(-delivered.sum(0) / strengths)[stage])
+
+
+def stage_features(target: Target, view: View, solution: Solution, times: Sequence[float | None]) -> list[int | None]:
+    """What each stage taught, counted from 1: the loss levels alone do not say it."""
+    return [
+        None if time is None else 1 + taught(view(solution.at(np.array([time]))).delivered[0], target.strengths, stage)
+        for stage, time in enumerate(times)
+    ]
+
+
 def offshoots(view: View, solution: Solution, times: Sequence[float | None]) -> list[Offshoot]:
     """One record for each stage after the first that is reached."""
     found = []

@@ -23,10 +23,6 @@ class Evaluation:
     variables: dict[str, np.ndarray]
     attention_map: np.ndarray
 
-    @property
-    def test_loss(self) -> float:
-        return float(self.variables["loss"][SPLITS.index("test")])
-
 
 SPLITS = ("train", "test")
 

@@ -10,8 +10,8 @@ from headwise.core.config import Config
 
 
 class ComputeConfig(Config):
-    """Where the arithmetic runs. Not part of a run's name, but recorded with it and restored on resume, because sums
-    in another order differ in the last bits."""
+    """Where the arithmetic runs. But for the precision not part of a run's name, only recorded with it and restored on
+    resume, because sums in another order differ in the last bits."""
 
     path: Annotated[
         Literal["auto", "kernel", "torch", "reference"],

@@ -143,7 +143,7 @@ INLINE void transpose_lanes(const uint16_t* from, long pitch, EightShorts out[8]
 }
 
 // A dropped weight is remembered by its sign: weights are never negative. `keep` is [head, query, key]; what is read
-// beyond its queries and keys only touches weights that are zero.
+// beyond a head's queries and keys changes the sign of zeros and of pads that nobody reads.
 static void drop_attention(const Model& m, const uint16_t* keep, float* weights) {
     const EightInts sign = (EightInts)(-Eight{});
     for (int h = 0; h < m.heads; h++)

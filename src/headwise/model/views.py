@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import torch
 from torch import Tensor
 
 from headwise.model.config import ModelConfig
@@ -51,8 +50,3 @@ def as_sequences(rows: Tensor, model: ModelConfig, *, order: int, predicted: int
     """Back from rows, (rows, counted, ...), to (sequences, predicted targets, ...)."""
     targets = predicted - first_target(model, order=order)
     return rows.reshape(-1, targets, *rows.shape[2:]) if model.window is not None else rows
-
-
-def batch_rows(tokens: Tensor, chosen: Tensor) -> Tensor:
-    """The chosen sequences of a data set."""
-    return torch.index_select(tokens, 0, chosen)

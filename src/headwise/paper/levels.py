@@ -7,6 +7,7 @@ figure has only the loss itself, the teacher's own part of it, 0.3 to 0.6 nats, 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
@@ -20,6 +21,8 @@ from headwise.view.panels import Grid, Sheet
 
 if TYPE_CHECKING:
     import xarray as xr
+
+    from headwise.flow.simulate import SolvedFlow
 
 NATS = 0.15
 SHARE = 0.25
@@ -38,7 +41,7 @@ class Level:
     experiment: str
     quantity: str
     published: float
-    unit: Literal["nats", "steps"]
+    unit: Literal["nats", "steps", "loss", "time"]
     read: Reading
     sense: Literal["about", "at most"] = "about"
 
@@ -46,7 +49,7 @@ class Level:
         """Whether a measured value matches; a step by which something is done may also come earlier."""
         if self.sense == "at most" and measured <= self.published:
             return True
-        if self.unit == "nats":
+        if self.unit in ("nats", "loss"):
             return abs(measured - self.published) <= NATS
         return abs(measured - self.published) <= SHARE * self.published
 
@@ -100,7 +103,7 @@ def whole_loss(read: Reading) -> Reading:
 
 
 def leaves_plateau(run: xr.Dataset) -> float | None:
-    """When the excess loss falls below 0.65, half-way between the published first and second plateaus."""
+    """When the excess loss falls below 0.65, between the published first and second plateaus of 0.87 and 0.35."""
     return first_below(run, 0.65)
 
 
@@ -223,26 +226,37 @@ def _row(level: Level, found: Sequence[float], seeds: int) -> tuple[str, ...]:
         level.experiment,
         level.quantity,
         f"{level.published:g} {level.unit}",
-        f"{middle:.3g}{reached}",
+        f"{middle:.3g}",
         f"{min(found):.3g} .. {max(found):.3g}",
         f"{middle - level.published:+.2f}",
-        "yes" if level.within(middle) else "no",
+        ("yes" if level.within(middle) else "no") + reached,
     )
 
 
 def flow_levels(evidence: Evidence) -> Sheet:
-    """Stage times of the flow as drawn, and its loss levels, which are exact."""
+    """Stage times of the flow as drawn, and its loss at the start, between stages (on a log scale) and at the end."""
     from headwise.flow.stages import stage_times
 
     flows = [solved(flow_config(evidence.preset), seed) for seed in evidence.seeds]
     times = [stage_times(flow.target, flow.view, flow.solution) for flow in flows]
+
+    def loss(flow: SolvedFlow, reached: Sequence[float | None], k: int) -> float | None:
+        ends = [flow.solution.steps[0], *reached, flow.solution.steps[-1]]
+        if k == 0 or k == len(reached):
+            at = ends[k if k == 0 else -1]
+        else:
+            before, after = ends[k], ends[k + 1]
+            at = None if before is None or after is None else math.sqrt(before * after)
+        return None if at is None else float(flow.view(flow.solution.at(np.array([at]))).loss[0])
+
     rows = []
     for k, published in enumerate((5.0, 50.0, 230.0)):
-        level = Level("flow", f"time of stage {k + 1}", published, "steps", lambda run: None)
+        level = Level("flow", f"time of stage {k + 1}", published, "time", lambda run: None)
         rows.append(_row(level, [time for row in times if (time := row[k]) is not None], len(flows)))
     for k, exact in enumerate((6.12105, 1.945, 0.5, 0.0)):
-        level = Level("flow", f"loss after {k} stages", exact, "nats", lambda run: None)
-        rows.append(_row(level, [float(flow.target.plateaus[k]) for flow in flows], len(flows)))
+        level = Level("flow", f"loss after {k} stages", exact, "loss", lambda run: None)
+        found = [loss(flow, reached, k) for flow, reached in zip(flows, times, strict=True)]
+        rows.append(_row(level, [value for value in found if value is not None], len(flows)))
     return Sheet(((Grid(COLUMNS, tuple(rows)),),))
 
 

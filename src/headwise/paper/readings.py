@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 RISE = 0.1
 """Nats by which the distance to an intermediate predictor must rise again after its minimum."""
 
+SMALLEST_RISE = "smallest rise of the first two distances after their minimum (nats)"
+IN_ORDER = "minima strictly in order and both rises >= 0.1 nats"
+"""Quantity and threshold of `judge_order`."""
+
 
 @dataclass(frozen=True)
 class Passage:

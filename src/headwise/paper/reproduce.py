@@ -11,18 +11,20 @@ from typing import TYPE_CHECKING, Any
 
 from filelock import FileLock
 
-from headwise.core.errors import ConfigError, HeadwiseError
+from headwise.core.errors import ConfigError, CorruptData, HeadwiseError
 from headwise.paper.entry import Case, Claim, Evidence, Figure
 from headwise.paper.plan import Plan
 from headwise.paper.verdict import Judgement, Verdict, decide
 from headwise.store import load_trajectory, run_status
 from headwise.study.config import Preset, RunConfig
-from headwise.study.many import place
+from headwise.study.place import place
 
 if TYPE_CHECKING:
     import xarray as xr
 
 Said = Callable[[str], None]
+
+GROUPS = 3
 
 
 def judge_all(plan: Plan, said: Said = lambda line: None) -> list[Verdict]:
@@ -56,7 +58,10 @@ def judge_seed(plan: Plan, claim: Claim, preset: Preset, seed: int) -> Judgement
         problem = unusable(config, plan.out)
         if problem:
             return Judgement(None, None, problem)
-        runs[name] = _trajectory(place(config, plan.out))
+        try:
+            runs[name] = _trajectory(place(config, plan.out))
+        except CorruptData as error:
+            return Judgement(None, None, str(error))
     return claim.judge(Case(preset, plan.scale, seed, runs))
 
 
@@ -83,9 +88,20 @@ def judge_run(path: Path, claims: Sequence[Claim]) -> list[Verdict]:
     for claim in claims:
         if len(claim.experiments) != 1:
             raise ConfigError(f"{claim.name} needs {len(claim.experiments)} experiments; it cannot be judged on --run")
+        _require_groups(trajectory, path, claim)
         judged = claim.judge(Case(preset, "paper", seed, {claim.experiments[0]: trajectory}))
         verdicts.append(verdict_of(claim, preset, "given run", {seed: judged}))
     return verdicts
+
+
+def _require_groups(trajectory: xr.Dataset, path: Path, claim: Claim) -> None:
+    """Claims are about three groups and the distances to their predictors; other runs are refused."""
+    names = {f"prefix_{k + 1}" for k in range(GROUPS)}
+    recorded = {str(name) for name in trajectory["predictor"].values} if "kl" in trajectory else set()
+    if not names <= recorded or trajectory.sizes.get("group") != GROUPS:
+        raise ConfigError(
+            f"--run {path}: {claim.name} needs a training run with {GROUPS} groups and distances to their predictors"
+        )
 
 
 def draw_all(plan: Plan, into: Path, said: Said = lambda line: None) -> list[Path]:
@@ -120,9 +136,14 @@ def gather(plan: Plan, entry: Figure, preset: Preset) -> Evidence | str:
         if problems:
             problem = problems[0]
             continue
+        try:
+            read = {name: _trajectory(place(config, plan.out)) for name, config in configs.items()}
+        except CorruptData as error:
+            problem = str(error)
+            continue
         seeds.append(seed)
-        for name, config in configs.items():
-            runs[name].append(_trajectory(place(config, plan.out)))
+        for name, trajectory in read.items():
+            runs[name].append(trajectory)
     if not seeds:
         return problem
     return Evidence(preset, plan.scale, tuple(seeds), runs)

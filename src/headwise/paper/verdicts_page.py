@@ -1,6 +1,7 @@
 """`index.html` of a reproduction's folder: every verdict in it, the figures drawn beside them, the theory statements.
 
-The page says what the folder holds, so verdicts of an earlier command stay on it as they stay in `verdicts.json`.
+The page says what the folder holds at one scale, that of the figures last drawn, so verdicts of an earlier command stay
+on it as they stay in `verdicts.json`.
 Claims and figures are different entries of the manifest; a claim opens the figures that show the runs it was judged on.
 """
 
@@ -19,6 +20,7 @@ from headwise.paper.entry import Claim, Evidence, Figure
 from headwise.paper.manifest import ENTRIES
 from headwise.paper.plan import Plan
 from headwise.paper.reproduce import read_verdicts
+from headwise.paper.scale import Scale
 from headwise.store.manifest import library_versions, source_commit
 from headwise.theory.registry import to_json
 from headwise.view.report import write_reproduction_page
@@ -30,9 +32,9 @@ PAGE = "index.html"
 STATEMENTS = "statements.json"
 
 
-def write_verdicts_page(into: Path, *, command: str, runs: Path) -> Path:
+def write_verdicts_page(into: Path, *, scale: Scale, command: str, runs: Path) -> Path:
     """Write the page of a folder with `verdicts.json`; `runs` is where the trajectories lie that were judged."""
-    found = read_verdicts(into / "verdicts.json")
+    found = [item for item in read_verdicts(into / "verdicts.json") if item["scale"] == scale]
     path = into / PAGE
     write_reproduction_page(
         path,

@@ -22,31 +22,31 @@ from headwise.core.errors import ConfigError, CorruptData, RunFailed
 SIDECAR_SUFFIX = ".sha256"
 TEMPORARY_SUFFIX = ".tmp"
 
-_FULL = "no space left; free some and run the same command again, or choose another --out"
-_DENIED = "permission denied; choose an --out that you may write to"
+_FULL = "no space left; free some and run the same command again, or choose another {option}"
+_DENIED = "permission denied; choose an {option} that you may write to"
 _FIXES = {
     errno.EACCES: _DENIED,
     errno.EPERM: _DENIED,
-    errno.EROFS: "the file system is read-only; choose another --out",
+    errno.EROFS: "the file system is read-only; choose another {option}",
     errno.ENOSPC: _FULL,
     errno.EDQUOT: _FULL,
-    errno.EFBIG: "the file would be larger than the limit here; raise the limit or choose another --out",
-    errno.ENAMETOOLONG: "the name is too long; choose a shorter --out",
-    errno.ENOTDIR: "a part of the path is not a directory; choose another --out",
-    errno.EEXIST: "a part of the path is not a directory; choose another --out",
-    errno.ELOOP: "the path goes round in symbolic links; choose another --out",
+    errno.EFBIG: "the file would be larger than the limit here; raise the limit or choose another {option}",
+    errno.ENAMETOOLONG: "the name is too long; choose a shorter {option}",
+    errno.ENOTDIR: "a part of the path is not a directory; choose another {option}",
+    errno.EEXIST: "a part of the path is not a directory; choose another {option}",
+    errno.ELOOP: "the path goes round in symbolic links; choose another {option}",
 }
 
 
 @contextmanager
-def os_errors_reported(path: Path) -> Iterator[None]:
+def os_errors_reported(path: Path, option: str = "--out") -> Iterator[None]:
     """Turn what the operating system refuses into one line with the path and what to do about it."""
     try:
         yield
     except OSError as error:
         reason = error.strerror or str(error)
-        fix = _FIXES.get(error.errno or 0, f"{reason.lower()}; choose another --out")
-        raise ConfigError(f"cannot write {path}: {fix}") from error
+        fix = _FIXES.get(error.errno or 0, reason.lower() + "; choose another {option}")
+        raise ConfigError(f"cannot write {path}: {fix.format(option=option)}") from error
 
 
 def sidecar(path: Path) -> Path:

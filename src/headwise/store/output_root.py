@@ -48,7 +48,7 @@ def parse_run_path(path: Path) -> RunName | None:
     return RunName(experiment=path.parent.name, config_hash=match[1], seed=int(match[2]))
 
 
-def check_writable(root: Path | str) -> None:
+def check_writable(root: Path | str, option: str = "--out") -> None:
     """Refuse an output root that cannot take a run, before anything is computed; leaves nothing behind.
 
     Writes a nameless file into the nearest directory that exists, because permission bits alone do not tell (a root
@@ -57,19 +57,19 @@ def check_writable(root: Path | str) -> None:
     root = Path(os.path.abspath(root))
     try:
         if b"\0" in os.fsencode(root):
-            raise ConfigError("--out holds a null character; give a plain path")
+            raise ConfigError(f"{option} holds a null character; give a plain path")
     except UnicodeEncodeError:
-        raise ConfigError("--out holds characters that no file name can have; give a plain path") from None
-    with os_errors_reported(root):
+        raise ConfigError(f"{option} holds characters that no file name can have; give a plain path") from None
+    with os_errors_reported(root, option):
         standing = next(folder for folder in (root, *root.parents) if os.path.lexists(folder))
         if not standing.is_dir():
-            raise ConfigError(f"cannot write {root}: {standing} is not a directory; choose another --out")
-        _check_lengths(root, standing)
+            raise ConfigError(f"cannot write {root}: {standing} is not a directory; choose another {option}")
+        _check_lengths(root, standing, option)
         free = shutil.disk_usage(standing).free
         if free < LEAST_FREE_BYTES:
             raise ConfigError(
                 f"cannot write {root}: {free / 1e6:.0f} MB free, a run needs {LEAST_FREE_BYTES / 1e6:.0f} MB; "
-                "free some or choose another --out"
+                f"free some or choose another {option}"
             )
         with tempfile.TemporaryFile(dir=standing) as file:
             file.write(b"\0" * 4096)
@@ -77,14 +77,16 @@ def check_writable(root: Path | str) -> None:
             os.fsync(file.fileno())
 
 
-def _check_lengths(root: Path, standing: Path) -> None:
+def _check_lengths(root: Path, standing: Path, option: str) -> None:
     if not hasattr(os, "pathconf"):
         return
     shown = f"{str(root)[:80]}..."
     longest_name = os.pathconf(standing, "PC_NAME_MAX")
     for part in root.relative_to(standing).parts:
         if len(os.fsencode(part)) > longest_name:
-            raise ConfigError(f"cannot write {shown}: a name in it is longer than {longest_name} bytes; shorten --out")
+            raise ConfigError(
+                f"cannot write {shown}: a name in it is longer than {longest_name} bytes; shorten {option}"
+            )
     longest_path = os.pathconf(standing, "PC_PATH_MAX")
     if len(os.fsencode(root)) + LONGEST_PATH_BELOW_ROOT >= longest_path:
-        raise ConfigError(f"cannot write {shown}: paths below it would exceed {longest_path} bytes; shorten --out")
+        raise ConfigError(f"cannot write {shown}: paths below it would exceed {longest_path} bytes; shorten {option}")

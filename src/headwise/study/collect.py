@@ -60,7 +60,10 @@ def collect(
     import pyarrow.parquet as pq
 
     found = find_runs(roots)
-    out.mkdir(parents=True, exist_ok=True)
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ConfigError(f"--to {out} cannot be made: {error.strerror or error}; choose another") from None
     table, curves = out / "runs.parquet", out / "curves.parquet"
     rows: list[dict[str, Any]] = []
     writer: pq.ParquetWriter | None = None

@@ -27,7 +27,7 @@ class RunConfig(Config):
 
     experiment: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")]
     preset: Preset
-    seed: Annotated[int, Field(ge=0, description="the one seed that gives all streams their own")] = 0
+    seed: Annotated[int, Field(ge=0, lt=2**63, description="the one seed that gives all streams their own")] = 0
     seeds: Annotated[SeedConfig, Field(description="a seed of its own for a stream")] = SeedConfig()
     task: TaskConfig = TaskConfig()
     model: ModelConfig = ModelConfig()
@@ -85,11 +85,15 @@ def model_stream(config: RunConfig) -> int:
 def scientific_content(config: RunConfig) -> dict[str, Any]:
     """What a run's results depend on, apart from its seed: everything but names and the machine's settings.
 
+    Of the latter only the precision changes more than last bits.
+
     A key that is younger than stored runs counts only once it is set, so that those keep their names.
     """
     content = config.model_dump(mode="json", exclude={"experiment", "preset", "seed", "compute"})
     if config.measure.window_samples is None:
         del content["measure"]["window_samples"]
+    if config.compute.dtype != "float32":
+        content["dtype"] = config.compute.dtype
     return content
 
 

@@ -54,12 +54,18 @@ class Diagram:
 
 def phase_diagram(table: Path, *, x: str, y: str, quantity: str) -> Diagram:
     """Read a collected table, grouped by two config keys."""
+    import pyarrow as pa
     import pyarrow.parquet as pq
 
     if quantity not in QUANTITIES:
         raise ConfigError(f"--value {quantity}: take one of {', '.join(QUANTITIES)}")
     column, label = QUANTITIES[quantity]
-    content = pq.read_table(table).to_pydict()
+    try:
+        content = pq.read_table(table).to_pydict()
+    except (OSError, pa.ArrowInvalid) as error:
+        raise ConfigError(f"{table} is not a table of `headwise collect`: {str(error).splitlines()[0]}") from None
+    if "run" not in content:
+        raise ConfigError(f"{table} is not a table of `headwise collect`: it has no column `run`")
     for key in (x, y):
         if f"config.{key}" not in content:
             known = ", ".join(name.removeprefix("config.") for name in content if name.startswith("config."))

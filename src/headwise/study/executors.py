@@ -67,13 +67,6 @@ def open_pool(where: str, *, workers: int, cluster: ClusterConfig | None = None)
 
 
 @contextmanager
-def open_executor(workers: int) -> Iterator[Executor]:
-    """Workers on this machine; each computes on one thread."""
-    with open_pool("local", workers=workers) as pool:
-        yield pool.executor
-
-
-@contextmanager
 def _settings() -> Iterator[None]:
     import dask
     import distributed  # noqa: F401  (its defaults must be in place before some of them are changed for a while)

@@ -18,9 +18,10 @@ from typing import Any, Literal
 
 from headwise.core.config import validated
 from headwise.core.errors import HeadwiseError, Interrupted, RunBusy
-from headwise.store import run_path, run_status
+from headwise.store import run_status
 from headwise.study.config import RunConfig, config_hash, window_config
 from headwise.study.executors import Pool
+from headwise.study.place import place
 
 Ended = Literal["finished", "diverged", "failed"]
 
@@ -40,11 +41,6 @@ class Outcome:
 
 class NoWorkers(Exception):
     """Work is left and nobody has been there to do it for too long."""
-
-
-def place(config: RunConfig, out: Path | str) -> Path:
-    """Where a run lives; needs no torch."""
-    return run_path(out, experiment=config.experiment, config_hash=config_hash(config), seed=config.seed)
 
 
 def with_prerequisites(configs: Iterable[RunConfig]) -> list[RunConfig]:
@@ -86,7 +82,8 @@ def run_everywhere(
                     patience=patience,
                 )
         except NoWorkers:
-            notify(f"no worker for {patience:.0f} s with work left; building the cluster anew ({rebuild + 1})")
+            if rebuild < REBUILDS:
+                notify(f"no worker for {patience:.0f} s with work left; building the cluster anew ({rebuild + 1})")
     left = len(missing(with_prerequisites(configs), out))
     raise Interrupted(
         f"the cluster lost all its workers {REBUILDS + 1} times with {left} runs left; the same command resumes"

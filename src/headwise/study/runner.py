@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from headwise.core.config import validated
-from headwise.core.errors import ConfigError, Interrupted
+from headwise.core.errors import ConfigError, CorruptData, Interrupted
 from headwise.core.seeds import Stream, generator, integer_seed
 from headwise.measure.evaluation import Evaluator
 from headwise.model.decoder import Decoder
@@ -25,8 +25,9 @@ from headwise.model.engine import Engine
 from headwise.model.initialise import initialise
 from headwise.model.paths import choose, make_engine
 from headwise.model.views import as_sequences, first_target, positions_needed, view
-from headwise.store import OnDamage, RunDirectory, check_writable, describe_run, now, run_path
-from headwise.study.config import RunConfig, config_hash, window_config
+from headwise.store import OnDamage, RunDirectory, check_writable, describe_run, now
+from headwise.study.config import RunConfig, window_config
+from headwise.study.place import place
 from headwise.study.recorder import Recorder
 from headwise.task.chain import Task, build_task, sample
 from headwise.task.predictors import predictor, prefix_names
@@ -52,11 +53,6 @@ Notify = Callable[[str], None]
 StopAsked = Callable[[], bool]
 
 
-def run_directory(config: RunConfig, out: Path | str) -> Path:
-    """Where a run lives."""
-    return run_path(out, experiment=config.experiment, config_hash=config_hash(config), seed=config.seed)
-
-
 def execute(
     config: RunConfig,
     out: Path | str,
@@ -72,8 +68,8 @@ def execute(
     `report` hears of every measurement, `notify` gets what a person should know once. Raises `Interrupted` between two
     steps once `stop_asked` answers yes; the state is saved before.
     """
-    run = RunDirectory(run_directory(config, out))
-    if run.read_manifest() is not None and on_damage == "refuse":
+    run = RunDirectory(place(config, out))
+    if on_damage == "refuse" and run.read_manifest() is not None:
         return run
     check_writable(out)
     windows: dict[int, RunDirectory] = {}
@@ -82,14 +78,17 @@ def execute(
         windows[window] = execute(
             restricted, out, report=report, notify=notify, stop_asked=stop_asked, on_damage=on_damage, argv=argv
         )
-    config = _with_stored_compute(config, run)
+    config = _with_stored_compute(config, run, on_damage=on_damage)
     choice = choose(config.model, config.compute)
     if choice.path == "reference" and config.compute.path != "reference":
         notify(f"{config.experiment}: computed on the reference path, slower: {choice.why}")
     torch.set_num_threads(config.compute.threads)
+    if run.path.is_dir():
+        with run.writing():  # whoever waits for a busy run should not draw its data each time
+            pass
     lab = Laboratory(config, windows)
     with run.writing():
-        if run.read_manifest() is not None and on_damage == "refuse":
+        if on_damage == "refuse" and run.read_manifest() is not None:
             return run
         _train(lab, run, report=report, stop_asked=stop_asked, on_damage=on_damage, argv=argv or sys.argv)
     return run
@@ -262,11 +261,16 @@ def _train(
     )
 
 
-def _with_stored_compute(config: RunConfig, run: RunDirectory) -> RunConfig:
+def _with_stored_compute(config: RunConfig, run: RunDirectory, *, on_damage: OnDamage) -> RunConfig:
     """Resume on the path, threads and device a run was begun with: another order of sums gives other last bits."""
     if not run.config_path.exists():
         return config
-    stored = validated(RunConfig, run.read_config()).compute
+    try:
+        stored = validated(RunConfig, run.read_config()).compute
+    except CorruptData:
+        if on_damage == "refuse":
+            raise
+        return config
     asked = config.compute.path
     if asked not in ("auto", stored.path):
         raise ConfigError(
@@ -290,7 +294,6 @@ __all__ = [
     "Task",
     "execute",
     "new_decoder",
-    "run_directory",
     "trained_engine",
     "window_predictions",
 ]

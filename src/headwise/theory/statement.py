@@ -50,21 +50,26 @@ class Statement:
 
 def identity(errors: Iterable[float], *, tolerance: float = ROUNDING, evidence: str = "") -> Outcome:
     """Exact up to `tolerance`, or not at all."""
-    worst = float(max(errors))
+    worst = _worst(errors)
     verdict: Verdict = "holds" if worst <= tolerance else "fails"
     return Outcome(verdict, worst, evidence or f"worst relative error {worst:.2g} (allowed {tolerance:.0e})")
 
 
 def bound(errors: Iterable[float], *, within: float, evidence: str) -> Outcome:
     """A statement of size or limit: holds when the worst error stays within what was announced."""
-    worst = float(max(errors))
+    worst = _worst(errors)
     return Outcome("holds" if worst <= within else "fails", worst, evidence)
 
 
 def approximation(errors: Iterable[float], *, within: float, evidence: str) -> Outcome:
     """A statement that is meant approximately, and is not exact: how far is the result."""
-    worst = float(max(errors))
+    worst = _worst(errors)
     return Outcome("approximate" if worst <= within else "fails", worst, evidence)
+
+
+def _worst(errors: Iterable[float]) -> float:
+    """The largest error; NaN, which fails every comparison, where there is one."""
+    return float(np.max(list(errors)))
 
 
 def relative_error(truth: Any, claim: Any) -> float:
@@ -86,8 +91,3 @@ def compare(
     """A formula against the thing itself, on random instances."""
     instances = [draw(rng) for _ in range(trials)]
     return identity((relative_error(truth(i), claim(i)) for i in instances), tolerance=tolerance)
-
-
-def contradiction(truth: Callable[[Any], Any], claim: Callable[[Any], Any], instance: Any) -> float:
-    """The relative error of one claim on one instance."""
-    return relative_error(truth(instance), claim(instance))

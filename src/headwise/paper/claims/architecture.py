@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from headwise.paper.entry import Case, Claim
-from headwise.paper.readings import judge_order
+from headwise.paper.readings import IN_ORDER, judge_order
 from headwise.paper.verdict import Judgement
 
 LADDER = ("no-norm", "no-residual", "no-mlp", "no-dropout", "no-key", "no-all")
@@ -21,7 +21,7 @@ def judge_each(case: Case, names: tuple[str, ...]) -> Judgement:
     return Judgement(all(one.passed for one in found.values()), min(rises), note)
 
 
-SMALLEST_RISE = "smallest rise of the first two distances after their minimum, over the runs (nats)"
+OVER_RUNS = "smallest rise of the first two distances after their minimum, over the runs (nats)"
 
 CLAIMS = (
     Claim(
@@ -29,8 +29,8 @@ CLAIMS = (
         "sec:representation, footnote",
         "relative and sinusoidal positions give the same stages",
         POSITIONS,
-        quantity=SMALLEST_RISE,
-        threshold="minima strictly in order and both rises >= 0.1 nats, with either encoding",
+        quantity=OVER_RUNS,
+        threshold=f"{IN_ORDER}, with either encoding",
         judge=lambda case: judge_each(case, POSITIONS),
     ),
     Claim(
@@ -38,8 +38,8 @@ CLAIMS = (
         "sec:minimal",
         "removing norm, residual, MLP, dropout or key matrix, alone or together, keeps the stages",
         LADDER,
-        quantity=SMALLEST_RISE,
-        threshold="minima strictly in order and both rises >= 0.1 nats, for every removal and for all together",
+        quantity=OVER_RUNS,
+        threshold=f"{IN_ORDER}, for every removal and for all together",
         judge=lambda case: judge_each(case, LADDER),
     ),
 )

@@ -8,7 +8,7 @@ import numpy as np
 import xarray as xr
 
 from headwise.paper.entry import Case, Claim
-from headwise.paper.readings import best_index, group_shares, judge_order, prefixes
+from headwise.paper.readings import IN_ORDER, SMALLEST_RISE, best_index, group_shares, judge_order, prefixes
 from headwise.paper.verdict import Judgement
 
 SIZES = ("samples-600", "samples-2000", "samples-9000", "online")
@@ -104,8 +104,8 @@ CLAIMS = (
         "app:infinite_data",
         "with fresh data at every step the stages are the same",
         ("online",),
-        quantity="smallest rise of the first two distances after their minimum (nats)",
-        threshold="minima strictly in order and both rises >= 0.1 nats",
+        quantity=SMALLEST_RISE,
+        threshold=IN_ORDER,
         judge=lambda case: judge_order(case.runs["online"]),
     ),
 )

@@ -18,17 +18,21 @@ SECOND_STAGE = 25.0
 
 def judge_stages(case: Case) -> Judgement:
     """Positions 1, 2, 3 in this order, each stage longer than the one before; measured: the time of the third."""
-    from headwise.flow.stages import stage_times
+    from headwise.flow.stages import stage_features, stage_times
 
     flow = solved(flow_config(case.preset), case.seed)
     times = stage_times(flow.target, flow.view, flow.solution)
+    features = stage_features(flow.target, flow.view, flow.solution, times)
     if any(time is None for time in times):
         return Judgement(False, None, f"stage times {times}: not all reached by t = {flow.config.t_end:g}")
     reached = [time for time in times if time is not None]
     lengths = [b - a for a, b in zip([0.0, *reached[:-1]], reached, strict=True)]
     slower = all(a < b for a, b in itertools.pairwise(lengths))
-    note = "the loss crosses its levels at " + ", ".join(f"{time:.1f}" for time in reached)
-    return Judgement(slower, reached[-1], note)
+    in_order = features == list(range(1, len(features) + 1))
+    note = "the loss crosses its levels at " + ", ".join(
+        f"{time:.1f} (position {feature})" for time, feature in zip(reached, features, strict=True)
+    )
+    return Judgement(slower and in_order, reached[-1], note)
 
 
 def judge_compensation(case: Case) -> Judgement:
@@ -46,6 +50,8 @@ def judge_compensation(case: Case) -> Judgement:
     note = "deepest alignment of a staying head with " + ", ".join(
         f"feature {o['to']}: {v:.2f}" for o, v in zip(summary["offshoots"], values, strict=True)
     )
+    if len(values) < len(flow.target.strengths) - 1:
+        return Judgement(False, max(values), f"only {len(values)} offshoot; {note}")
     return Judgement(max(values) < DIP, max(values), note)
 
 
@@ -87,7 +93,7 @@ CLAIMS = (
         "fig:simulations",
         "the regression flow learns position 1, then 2, then 3, each more slowly",
         quantity="time of the third stage",
-        threshold="all three levels crossed, each stage longer than the one before",
+        threshold="all three levels crossed, by positions 1, 2, 3 in this order, each stage longer than the one before",
         published=230.0,
         judge=judge_stages,
     ),

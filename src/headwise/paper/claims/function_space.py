@@ -5,11 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from headwise.paper.entry import Case, Claim
-from headwise.paper.readings import crossing, judge_order, report_of
+from headwise.paper.readings import IN_ORDER, SMALLEST_RISE, crossing, judge_order, report_of
 from headwise.paper.verdict import Judgement
 
-SMALLEST_RISE = "smallest rise of the first two distances after their minimum (nats)"
-IN_ORDER = "minima strictly in order and both rises >= 0.1 nats"
 COINCIDE = 0.1
 
 

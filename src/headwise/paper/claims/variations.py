@@ -5,12 +5,23 @@ from __future__ import annotations
 import numpy as np
 
 from headwise.paper.entry import Case, Claim
-from headwise.paper.readings import RISE, group_shares, groups_of, judge_order, passage, prefixes, report_of
+from headwise.paper.readings import (
+    IN_ORDER,
+    RISE,
+    SMALLEST_RISE,
+    group_shares,
+    groups_of,
+    judge_order,
+    passage,
+    prefixes,
+    report_of,
+)
 from headwise.paper.verdict import Judgement
 
 SHIFT = 0.1
 SAME_END = 0.05
 FOLLOWS = 1.3
+PAIR = 2
 
 
 def judge_weight_decay(case: Case) -> Judgement:
@@ -32,9 +43,13 @@ def judge_alpha(case: Case) -> Judgement:
     """Order as before, and in each group the head most on it prefers the lag with the larger weight."""
     trajectory = case.runs["alpha"]
     order = judge_order(trajectory)
+    if order.passed is None:
+        return order
     shares = group_shares(trajectory)[-1]
     by_lag = trajectory["attention_by_lag"].isel(step=-1, block=0)
     ratios = []
+    if any(len(lags) < PAIR for lags in groups_of(trajectory)):
+        return Judgement(None, None, "a group of one lag has no weights that attention could follow")
     for k, lags in enumerate(groups_of(trajectory)):
         own = by_lag.isel(head=int(shares[:, k].argmax())).sel(lag=lags).values
         ratios.append(float(own[0] / own[1]))
@@ -68,9 +83,6 @@ def judge_depth(case: Case, name: str) -> Judgement:
 def _steps(boundaries: tuple[float, ...]) -> str:
     return ", ".join(f"{step:.0f}" for step in boundaries)
 
-
-SMALLEST_RISE = "smallest rise of the first two distances after their minimum (nats)"
-IN_ORDER = "minima strictly in order and both rises >= 0.1 nats"
 
 CLAIMS = (
     Claim(

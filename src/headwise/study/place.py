@@ -1,0 +1,13 @@
+"""Where a run lives; needs no torch."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from headwise.store import run_path
+from headwise.study.config import RunConfig, config_hash
+
+
+def place(config: RunConfig, out: Path | str) -> Path:
+    """The directory of a run: its experiment, the hash of its settings and its seed name it."""
+    return run_path(out, experiment=config.experiment, config_hash=config_hash(config), seed=config.seed)
