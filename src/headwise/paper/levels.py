@@ -218,14 +218,15 @@ COLUMNS = ("run", "quantity", "published", "measured", "range", "off by", "match
 
 
 def _row(level: Level, found: Sequence[float], seeds: int) -> tuple[str, ...]:
+    published = f"{level.published:g}" + (f" {level.unit}" if level.unit in ("nats", "steps") else "")
     if not found:
-        return (level.experiment, level.quantity, f"{level.published:g} {level.unit}", "not found", "", "", "no")
+        return (level.experiment, level.quantity, published, "not found", "", "", "no")
     middle = float(np.median(found))
     reached = f" ({len(found)} of {seeds} seeds)" if len(found) < seeds else ""
     return (
         level.experiment,
         level.quantity,
-        f"{level.published:g} {level.unit}",
+        published,
         f"{middle:.3g}",
         f"{min(found):.3g} .. {max(found):.3g}",
         f"{middle - level.published:+.2f}",
