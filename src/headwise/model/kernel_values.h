@@ -85,7 +85,7 @@ static void value_gradients(const Model& m, int head, const float* weights, cons
 }
 
 // The gradients of the values of `count` sequences, added to the rows of the table's gradient. Head by head and block by
-// block of columns, because that much of the table stays in the first-level cache.
+// block of columns, because that part of the table is small: 20 kB where there are 50 tokens and 31 positions.
 static void scatter_value_gradients(const Model& m, const int64_t* tokens, int count, const float* weights,
                                     const float* grads, float* table) {
     const KeyBlocks blocks(m);
