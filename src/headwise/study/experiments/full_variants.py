@@ -53,8 +53,8 @@ def reverse(preset: Preset) -> RunConfig:
 def sgd(preset: Preset) -> RunConfig:
     """SGD with momentum instead of AdamW; as published with rate 0.2, m = 2 and 6000 steps.
 
-    Weight decay is AdamW's: SGD would add it to the gradient, 0.01 at this rate and momentum takes 2 % of every weight a
-    step, and attention stays uniform for good.
+    Weight decay is AdamW's: SGD would add it to the gradient; 0.01 at this rate and momentum takes 2 % of every weight
+    in a step, and attention stays uniform for good.
     """
     base = full(preset)
     optimiser: dict[str, object] = {"optimizer": "SGD", "momentum": 0.9, "weight_decay": 0.0}
