@@ -185,20 +185,22 @@ class Sums:
     def __init__(self, sizes: list[int], parts: int) -> None:
         self.sizes = sizes
         self.total_GN = torch.zeros(parts, sum(sizes), dtype=torch.float64)
-        self._idle: list[Tensor] = []
+        self._idle: list[tuple[Tensor, dict[str, int | None]]] = []
 
     @contextmanager
     def of_group(self, group: int) -> Iterator[kernel.Gradients]:
         """Where one group's gradients go. The kernel leaves a chunk's sums at zero, ready for the next group."""
-        part = self._idle.pop() if self._idle else torch.zeros(sum(self.sizes), dtype=torch.float32)
-        fields = zip(Folded._fields, torch.split(part, self.sizes), strict=True)
+        part, addresses = self._idle.pop() if self._idle else self._fresh()
         yield kernel.Gradients(
-            part=part.data_ptr(),
-            total=self.total_GN[group].data_ptr(),
-            size=sum(self.sizes),
-            **{name: kernel.address(field) for name, field in fields},
+            part=part.data_ptr(), total=self.total_GN[group].data_ptr(), size=part.numel(), **addresses
         )
-        self._idle.append(part)
+        self._idle.append((part, addresses))
+
+    def _fresh(self) -> tuple[Tensor, dict[str, int | None]]:
+        """Room for a chunk's sums, and where in it each weight's gradient lies."""
+        part = torch.zeros(sum(self.sizes), dtype=torch.float32)
+        fields = zip(Folded._fields, torch.split(part, self.sizes), strict=True)
+        return part, {name: kernel.address(field) for name, field in fields}
 
 
 def site_keys(rates: DropoutConfig, *, seed: int, step: int, sequences: int) -> dict[Site, np.ndarray]:

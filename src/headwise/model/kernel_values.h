@@ -152,21 +152,31 @@ static void dot_groups(int keys, const float* values, long values_pitch, const f
     }
 }
 
-// out[key, query] (+)= rows[key, :] * across[:, query] for one head, where the query sees the key.
+INLINE int groups_of_queries(const Model& m, int j) {
+    const int queries = last_query(m, j) - first_query(m, j);
+    return queries > 0 ? (queries + 7) / 8 : 0;
+}
+
+// out[key, query] (+)= rows[key, :] * across[:, query] for one head, where the query sees the key; groups of eight begin
+// wherever a key's queries do. What is left beside them belongs to weights that are zero.
 static void dot_keys(const Model& m, const float* rows, long rows_pitch, const float* across, int columns, bool add,
                      float* out) {
-    const long pitch = m.queries_pitch;
+    const int pitch = m.queries_pitch;
     for (int j = 0; j < m.positions;) {
-        int g = first_query(m, j) / 8, run = 1;  // keys whose queries begin in the same group, in blocks of equal size
-        while (j + run < m.positions && first_query(m, j + run) / 8 == g) run++;
+        const int groups = groups_of_queries(m, j);
+        const int first = first_query(m, j) + 8 * groups <= pitch ? first_query(m, j) : pitch - 8 * groups;
+        int run = 1;  // keys with the same groups, in blocks of equal size
+        while (j + run < m.positions && groups_of_queries(m, j + run) == groups &&
+               last_query(m, j + run) <= first + 8 * groups)
+            run++;
         const int blocks = (run + KEYS - 1) / KEYS, keys = run / blocks;
-        const int end = (last_query(m, j + keys - 1) + 7) / 8;
-        const float *row = rows + j * rows_pitch;
-        float* to = out + j * pitch;
-        for (; end - g >= 3; g += 3)
-            dot_groups<3>(keys, row, rows_pitch, across + g * 8, pitch, columns, to + g * 8, add);
-        if (end - g == 2) dot_groups<2>(keys, row, rows_pitch, across + g * 8, pitch, columns, to + g * 8, add);
-        if (end - g == 1) dot_groups<1>(keys, row, rows_pitch, across + g * 8, pitch, columns, to + g * 8, add);
+        const float* row = rows + j * rows_pitch;
+        float* to = out + (long)j * pitch;
+        int q = first, left = groups;
+        for (; left >= 3; left -= 3, q += 24)
+            dot_groups<3>(keys, row, rows_pitch, across + q, pitch, columns, to + q, add);
+        if (left == 2) dot_groups<2>(keys, row, rows_pitch, across + q, pitch, columns, to + q, add);
+        if (left == 1) dot_groups<1>(keys, row, rows_pitch, across + q, pitch, columns, to + q, add);
         j += keys;
     }
 }
