@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from headwise.study.config import Preset, RunConfig, config_hash, scientific_content, window_config
-from headwise.study.experiments import EXPERIMENTS
+from headwise.study.experiments import EXPERIMENTS, experiment
 
 
 @pytest.mark.parametrize("preset", ["published", "text"])
@@ -36,3 +36,9 @@ def test_restricted_models_may_have_data_of_their_own() -> None:
     assert restricted.measure.window_samples is None
     assert config_hash(own) != config_hash(ample)
     assert "window_samples" not in scientific_content(own)["measure"]
+
+
+@pytest.mark.parametrize("preset", ["published", "text"])
+def test_sgd_leaves_out_the_weight_decay_of_adamw(preset: Preset) -> None:
+    assert experiment("sgd", preset).train.weight_decay == 0.0
+    assert experiment("full", preset).train.weight_decay > 0.0
