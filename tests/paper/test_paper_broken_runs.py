@@ -25,9 +25,10 @@ from headwise.paper.entry import Case
 from headwise.paper.flows import flow_config
 from headwise.paper.readings import judge_order
 from headwise.store import load_trajectory
-from headwise.study import runner
 from headwise.study.config import RunConfig
 from headwise.study.experiments import experiment
+from headwise.study.prepared_run import PreparedRun
+from headwise.study.runner import execute
 
 TINY = {"batch": 300, "samples": 9000, "checkpoint_every": 1000}
 
@@ -45,7 +46,7 @@ def small(name: str, *, steps: int = 800, scale: float | None = None, ratio: flo
 
 
 def trajectory(config: RunConfig, out: Path) -> xr.Dataset:
-    return load_trajectory(runner.execute(config, out).path)
+    return load_trajectory(execute(config, out).path)
 
 
 @pytest.fixture(scope="module")
@@ -61,15 +62,15 @@ def tied(tmp_path_factory: pytest.TempPathFactory) -> xr.Dataset:
 @pytest.fixture(scope="module")
 def shuffled(tmp_path_factory: pytest.TempPathFactory) -> xr.Dataset:
     """Targets of a batch dealt out at random: nothing but their frequencies can be learned."""
-    honest = runner.Laboratory.rows
+    honest = PreparedRun.rows
 
-    def rows(self: runner.Laboratory, step: int) -> tuple[torch.Tensor, torch.Tensor]:
+    def rows(self: PreparedRun, step: int) -> tuple[torch.Tensor, torch.Tensor]:
         inputs, targets = honest(self, step)
         order = torch.randperm(targets.numel(), generator=torch.Generator().manual_seed(step))
         return inputs, targets.flatten()[order].view_as(targets)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(runner.Laboratory, "rows", rows)
+        patch.setattr(PreparedRun, "rows", rows)
         return trajectory(small("minimal", steps=300, scale=1e-3), tmp_path_factory.mktemp("shuffled"))
 
 

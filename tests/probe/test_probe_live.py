@@ -18,8 +18,8 @@ from headwise.phases.report import detect
 from headwise.probe import Watch, watch
 from headwise.study.config import RunConfig
 from headwise.study.experiments import experiment
+from headwise.study.prepared_run import PreparedRun
 from headwise.study.recorder import Recorder
-from headwise.study.runner import Laboratory
 from headwise.training.loop import Training, advance
 
 
@@ -152,10 +152,10 @@ def test_report_while_training() -> None:
 
 def watched_training(config: RunConfig) -> tuple[object, Watch]:
     """A run of headwise's own training loop, measured by itself and watched at the same steps."""
-    lab = Laboratory(config, {})
-    recorder = Recorder(lab.evaluator, config.measure, last=config.train.steps)
-    test = lab.evaluator.test
-    decoder = lab.engine.decoder
+    prepared = PreparedRun(config, {})
+    recorder = Recorder(prepared.evaluator, config.measure, last=config.train.steps)
+    test = prepared.evaluator.test
+    decoder = prepared.engine.decoder
     w = watch(decoder, tokens=test.inputs, queries=test.counted, every=config.measure.at.every, induction="off")
 
     def observe(training: Training) -> None:
@@ -165,15 +165,15 @@ def watched_training(config: RunConfig) -> tuple[object, Watch]:
 
     with w:
         advance(
-            lab.training,
-            rows=lab.rows,
-            validate=lab.evaluator.validation_loss,
+            prepared.training,
+            rows=prepared.rows,
+            validate=prepared.evaluator.validation_loss,
             observe=observe,
             save=lambda training: None,
         )
     records = recorder._records
     variables = {name: np.stack([record[name] for record in records]) for name in records[0]}
-    own = assemble(variables, {**lab.evaluator.coordinates(), "step": recorder._steps}, lab.attributes())
+    own = assemble(variables, {**prepared.evaluator.coordinates(), "step": recorder._steps}, prepared.attributes())
     return own, w
 
 

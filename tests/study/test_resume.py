@@ -161,16 +161,16 @@ def test_denser_measurement_does_not_change_training(tmp_path: Path) -> None:
 
 def test_streams_are_independent(tmp_path: Path) -> None:
     """Another initialisation leaves task and data alone; another data seed leaves the task alone."""
-    from headwise.study.runner import Laboratory
+    from headwise.study.prepared_run import PreparedRun
 
-    base = Laboratory(tiny(), {})
-    init = Laboratory(tiny(**{"seeds__init": 7}), {})
-    data = Laboratory(tiny(**{"seeds__data": 7}), {})
+    base = PreparedRun(tiny(), {})
+    init = PreparedRun(tiny(**{"seeds__init": 7}), {})
+    data = PreparedRun(tiny(**{"seeds__data": 7}), {})
     assert np.array_equal(base.task.features, init.task.features)
     assert np.array_equal(base.test, init.test)
     assert np.array_equal(base.rows(5)[0], init.rows(5)[0])
     assert np.array_equal(base.task.features, data.task.features)
     assert not np.array_equal(base.test, data.test)
-    weights = [next(lab.engine.decoder.parameters()).detach().numpy() for lab in (base, init, data)]
+    weights = [next(run.engine.decoder.parameters()).detach().numpy() for run in (base, init, data)]
     assert not np.array_equal(weights[0], weights[1])
     assert np.array_equal(weights[0], weights[2])

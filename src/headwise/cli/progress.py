@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 from headwise.cli.command import say
 
 if TYPE_CHECKING:
-    from headwise.study.runner import Progress
+    from headwise.study.train_run import Progress
 
 Report = Callable[["Progress"], None]
 

@@ -1,0 +1,79 @@
+"""Everything a run needs before its first step, made from its config: task, test data, model, batches, measurement.
+
+Nothing here reads or writes the run's own directory; of the restricted-context models it compares with it reads the
+stored weights.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from headwise.core.seeds import Stream, generator, integer_seed
+from headwise.measure.evaluation import Evaluator
+from headwise.model.initialise import initialise
+from headwise.model.paths import make_engine
+from headwise.model.views import first_target, view
+from headwise.store import RunDirectory
+from headwise.study.config import RunConfig
+from headwise.study.run_decoder import new_decoder
+from headwise.study.window_predictions import window_predictions
+from headwise.task.chain import build_task, sample
+from headwise.task.predictors import predictor, prefix_names
+from headwise.training.batches import finite_batches, fresh_batches
+from headwise.training.loop import Training
+
+
+class PreparedRun:
+    """A run at step 0: the initialised model with its optimiser, its batches, and what measures it."""
+
+    def __init__(self, config: RunConfig, windows: dict[int, RunDirectory]) -> None:
+        self.task = build_task(config.task, config.stream("task"))
+        data_seed = config.stream("data")
+        self.test = sample(self.task, config.measure.test_samples, generator(data_seed, Stream.TEST))
+        decoder = new_decoder(config)
+        initialise(decoder, integer_seed(config.stream("init"), Stream.INIT))
+        self.engine = make_engine(
+            decoder, config.compute, dropout_seed=integer_seed(config.stream("dropout"), Stream.DROPOUT)
+        )
+        self.config = config.model_copy(
+            update={"compute": config.compute.model_copy(update={"path": self.engine.name})}
+        )
+        self.training = Training(self.engine, config.train)
+        self.evaluator = self._evaluator(windows)
+        if config.train.data == "fresh":
+            self.batches = fresh_batches(lambda count, rng: sample(self.task, count, rng), config.train, data_seed)
+        else:
+            sequences = sample(self.task, config.train.samples, generator(data_seed, Stream.DATA, 0))
+            self.batches = finite_batches(torch.from_numpy(sequences), config.train, config.stream("batches"))
+
+    def rows(self, step: int) -> tuple[Tensor, Tensor]:
+        """Inputs and targets of one step."""
+        seen = view(self.batches(step), self.config.model, predicted=self.config.task.T)
+        device = self.config.compute.device
+        return seen.inputs.to(device), seen.targets.to(device)
+
+    def attributes(self) -> dict[str, object]:
+        """What a trajectory says about its origin."""
+        return {
+            "source": "training",
+            "experiment": self.config.experiment,
+            "preset": self.config.preset,
+            "seed": self.config.seed,
+            "groups": [list(group) for group in self.task.lags],
+            "alpha": [list(weights) for weights in self.task.alpha],
+            "teacher_loss": self.evaluator.function.teacher_loss,
+        }
+
+    def _evaluator(self, windows: dict[int, RunDirectory]) -> Evaluator:
+        config, task = self.config, self.task
+        seen = view(torch.from_numpy(self.test), config.model, predicted=config.task.T)
+        device = config.compute.device
+        seen = seen._replace(inputs=seen.inputs.to(device), targets=seen.targets.to(device))
+        names = prefix_names(task) + [f"bayes_{i}" for i in config.measure.bayes]
+        tables = {name: predictor(task, name, seed=config.stream("data"))(self.test) for name in names}
+        tables |= {f"window_{c}": window_predictions(run, self.test) for c, run in windows.items()}
+        start = first_target(config.model, order=config.task.w)
+        shape = (*seen.targets.shape, config.task.d)
+        rows = {name: table[:, start:].reshape(shape) for name, table in tables.items()}
+        return Evaluator(self.engine, task=task, test=seen, predictors=rows, teacher=rows[prefix_names(task)[-1]])

@@ -1,0 +1,37 @@
+"""The config that an unfinished run goes on with: computed as the run was begun, and worded as it is stored."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from headwise.core.config import validated
+from headwise.core.errors import ConfigError, CorruptData
+from headwise.store import OnDamage, RunDirectory
+from headwise.study.config import RunConfig
+
+
+def with_stored_compute(config: RunConfig, run: RunDirectory, *, on_damage: OnDamage) -> RunConfig:
+    """Resume on the path, threads and device a run was begun with: another order of sums gives other last bits."""
+    if not run.config_path.exists():
+        return config
+    try:
+        stored = validated(RunConfig, run.read_config()).compute
+    except CorruptData:
+        if on_damage == "refuse":
+            raise
+        return config
+    asked = config.compute.path
+    if asked not in ("auto", stored.path):
+        raise ConfigError(
+            f"--path {asked}: {run.path} was begun with --path {stored.path}; resume with that or choose another --out"
+        )
+    return config.model_copy(update={"compute": stored})
+
+
+def as_stored(config: RunConfig, run: RunDirectory, *, on_damage: OnDamage) -> dict[str, Any]:
+    """A config as the run's file words it: begun before some setting existed, a run is the same while that is unset."""
+    if run.config_path.exists() and on_damage == "refuse":
+        stored = run.read_config()
+        if validated(RunConfig, stored) == config:
+            return stored
+    return config.model_dump(mode="json")

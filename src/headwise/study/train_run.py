@@ -1,0 +1,112 @@
+"""The training of one run inside its directory: resume, step, measure, save, end.
+
+Checkpoints and metrics are written in the store's order, so a run that is killed at any moment resumes from the last
+checkpoint and ends bit for bit as if it had not been.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from headwise.core.errors import Interrupted
+from headwise.store import OnDamage, RunDirectory, describe_run, now
+from headwise.study.prepared_run import PreparedRun
+from headwise.study.recorder import Recorder
+from headwise.study.resumed_config import as_stored
+from headwise.training.loop import Diverged, Training, advance
+from headwise.training.state import pack, unpack
+
+
+@dataclass(frozen=True)
+class Progress:
+    """A run's state after a measurement, for a progress display."""
+
+    experiment: str
+    step: int
+    steps: int
+    loss: float
+    excess_loss: float
+    nearest: str
+
+
+Report = Callable[[Progress], None]
+StopAsked = Callable[[], bool]
+
+
+def train_run(
+    prepared: PreparedRun,
+    run: RunDirectory,
+    *,
+    report: Report,
+    stop_asked: StopAsked,
+    on_damage: OnDamage,
+    argv: list[str],
+) -> None:
+    """Train to the last step, or until the loss is no longer finite, and write the manifest. Needs the run's lock."""
+    training, config = prepared.training, prepared.config
+    model = prepared.engine.decoder
+    run.start(
+        as_stored(config, run, on_damage=on_damage),
+        coordinates=prepared.evaluator.coordinates(),
+        attributes=prepared.attributes(),
+        on_damage=on_damage,
+    )
+    checkpoint = run.latest_checkpoint(on_damage=on_damage)
+    run.discard_after(-1 if checkpoint is None else checkpoint.step)
+    if checkpoint is not None:
+        unpack(
+            checkpoint.arrays, checkpoint.state, model=model, optimiser=training.optimiser, schedule=training.schedule
+        )
+        training.step = checkpoint.step
+        training.batch_loss = float.fromhex(checkpoint.state["batch_loss"])
+    started = now()
+    run.log("started" if checkpoint is None else "resumed", {"step": training.step, "engine": prepared.engine.name})
+    recorder = Recorder(prepared.evaluator, config.measure, last=config.train.steps)
+
+    def save(training: Training) -> None:
+        recorder.flush(run, training.step)
+        arrays, state = pack(model, training.optimiser, training.schedule)
+        run.write_checkpoint(training.step, arrays=arrays, state={**state, "batch_loss": training.batch_loss.hex()})
+        run.prune_checkpoints(keep_every=config.train.keep_every)
+
+    def observe(training: Training) -> None:
+        if (record := recorder.observe(training)) is not None:
+            nearest = prepared.evaluator.function.names[int(np.argmin(record["kl"]))]
+            loss, excess = float(record["loss"][-1]), float(record["excess_loss"])
+            report(Progress(config.experiment, training.step, config.train.steps, loss, excess, nearest))
+        if stop_asked() and training.step < config.train.steps:
+            if training.step:
+                save(training)
+            run.log("interrupted", {"step": training.step})
+            raise Interrupted(
+                f"interrupted at step {training.step} of {config.train.steps}; the same command resumes it"
+            )
+
+    try:
+        advance(training, rows=prepared.rows, validate=prepared.evaluator.validation_loss, observe=observe, save=save)
+        status = "finished"
+        if training.step == 0:
+            save(training)
+    except Diverged:
+        status = "diverged"
+        if all(bool(torch.isfinite(p).all()) for p in model.parameters()):
+            save(training)
+        else:
+            recorder.flush(run, training.step)
+    run.log(status, {"step": training.step})
+    run.finish(
+        describe_run(
+            status="finished" if status == "finished" else "diverged",
+            steps=training.step,
+            device=config.compute.device,
+            threads=config.compute.threads,
+            argv=argv,
+            started=started,
+            ended=now(),
+            engine=prepared.engine.name,
+        )
+    )

@@ -1,0 +1,45 @@
+"""Predictions of restricted-context models (paper §2.3): runs of their own that other runs are compared with.
+
+A window of c tokens is trained and stored like every run; here its stored weights predict the tokens of another run.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from headwise.core.config import validated
+from headwise.core.errors import ConfigError
+from headwise.model.engine import Engine
+from headwise.model.paths import make_engine
+from headwise.model.views import as_sequences, view
+from headwise.store import RunDirectory
+from headwise.study.config import RunConfig
+from headwise.study.run_decoder import new_decoder
+from headwise.training.state import load_weights
+
+
+def window_predictions(run: RunDirectory, sequences: np.ndarray) -> np.ndarray:
+    """Log-probabilities, (sequences, T, d), of a stored restricted-context model."""
+    config, engine = trained_engine(run)
+    seen = view(torch.from_numpy(sequences), config.model, predicted=config.task.T)
+    parts: list[Tensor] = []
+    engine.evaluate(
+        seen.inputs.to(config.compute.device),
+        counted=seen.counted,
+        visit=lambda part, logits: parts.append(logits.double().log_softmax(-1).cpu()),
+    )
+    whole = as_sequences(torch.cat(parts), config.model, order=config.task.w, predicted=config.task.T)
+    return whole.reshape(len(sequences), -1, config.task.d).numpy()
+
+
+def trained_engine(run: RunDirectory) -> tuple[RunConfig, Engine]:
+    """A stored run's model with its latest weights."""
+    config = validated(RunConfig, run.read_config())
+    checkpoint = run.latest_checkpoint()
+    if checkpoint is None:
+        raise ConfigError(f"{run.path} has no checkpoint yet; let it reach one")
+    decoder = new_decoder(config)
+    load_weights(checkpoint.arrays, decoder)
+    return config, make_engine(decoder, config.compute, dropout_seed=0)
