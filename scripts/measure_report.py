@@ -26,6 +26,7 @@ from pathlib import Path
 import numpy as np
 from playwright.sync_api import Browser, Page, sync_playwright
 
+from headwise.core.markdown import markdown_table
 from headwise.view.report import Member, read_member, write_runs_page
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "browser"))
@@ -169,18 +170,20 @@ def rewrite(path: Path, found: Sequence[Measured], about: str) -> None:
     if not begin or not end:
         sys.exit(f"{path} lacks {BEGIN} or {END}; nothing written")
     names = {"run": "a run with 200 snapshots", "study": "ten such seeds"}
-    lines = [
-        "| page | size | first paint | redraw, 95th percentile | frame to frame, 95th percentile (at rest) |",
-        "|---|---|---|---|---|",
-        *(
-            f"| {names[m.name]} | {m.size / 1e6:.2f} MB | {m.paint:.0f} ms | {m.redraw:.1f} ms | {m.frame:.0f} ms "
-            f"({m.at_rest:.0f} ms) |"
+    table = markdown_table(
+        ("page", "size", "first paint", "redraw, 95th percentile", "frame to frame, 95th percentile (at rest)"),
+        [
+            (
+                names[m.name],
+                f"{m.size / 1e6:.2f} MB",
+                f"{m.paint:.0f} ms",
+                f"{m.redraw:.1f} ms",
+                f"{m.frame:.0f} ms ({m.at_rest:.0f} ms)",
+            )
             for m in found
-        ),
-        "",
-        f"Measured in {about}.",
-    ]
-    text = "\n".join(lines)
+        ],
+    )
+    text = f"{table}\n\nMeasured in {about}."
     path.write_text(f"{before}{BEGIN}\n{text}\n{END}{after}", encoding="utf-8")
     print(f"wrote {path}")
 

@@ -23,7 +23,7 @@ from headwise.paper.claims.heads import judge_competition, judge_offshoots, judg
 from headwise.paper.claims.variations import judge_alpha
 from headwise.paper.entry import Case
 from headwise.paper.flows import flow_config
-from headwise.paper.readings import judge_order
+from headwise.paper.quantities import judge_order
 from headwise.store import load_trajectory
 from headwise.study.config import RunConfig
 from headwise.study.experiments import experiment

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from headwise.paper.page import key_rows, render
+from headwise.paper.readings_page import key_rows, render
 from headwise.study.experiments import EXPERIMENTS, experiment
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from headwise.bench.cases import Name
 from headwise.bench.run import run_benchmark
+from headwise.core.markdown import markdown_table
 
 PAGE = Path("docs/performance.md")
 BUSY, REPEATS = 0.5, 7
@@ -49,7 +50,7 @@ def page(result: dict[str, Any]) -> str:
         f"{settings['clock']} time. Path in use: {result['path']['path']}, {result['path']['why']}.",
         *_caution(result),
         "## Seconds",
-        _table(
+        markdown_table(
             ["", *WORDS.values(), "floor"],
             [
                 [TITLES[case], *(_seconds(seconds.get(name)) for name in WORDS), _seconds(result["floor"][case])]
@@ -61,7 +62,7 @@ def page(result: dict[str, Any]) -> str:
         f"products at the rate of torch's own, {result['floor']['operations_per_second'] / 1e9:.0f} billion a second "
         "here; lookups, softmax, norms and dropout come on top of it.",
         "## Times faster",
-        _table(
+        markdown_table(
             ["", *(f"{WORDS[p]} over plain" for p in paths), *(f"{WORDS[p]} over plain in chunks" for p in paths)],
             [
                 [
@@ -83,7 +84,7 @@ def page(result: dict[str, Any]) -> str:
         parts += ["## Exactness", _exactness(result)]
     if result["memory"]:
         rows = [[TITLES[c], *(f"{peaks[p]:.2f}" for p in ("plain", *paths))] for c, peaks in result["memory"].items()]
-        parts += ["## Peak memory", _table(["GB, process", "plain", *paths], rows)]
+        parts += ["## Peak memory", markdown_table(["GB, process", "plain", *paths], rows)]
         parts.append("The interpreter with torch loaded is part of every number.")
     if result["growth"]:
         parts += ["## Growth", _growth(result)]
@@ -116,7 +117,7 @@ def _profile(result: dict[str, Any]) -> str:
         "heads, output matrix; the products of attention weights with values count as attention, together with table "
         "lookups, softmax and scatters."
     )
-    return _table(["", *stages, "over floor"], rows) + "\n\n" + text
+    return markdown_table(["", *stages, "over floor"], rows) + "\n\n" + text
 
 
 def _exactness(result: dict[str, Any]) -> str:
@@ -128,7 +129,8 @@ def _exactness(result: dict[str, Any]) -> str:
     return (
         "Relative error of the whole gradient in float32 against the plain model in float64, with the same dropout "
         "masks. A ReLU unit that rounding turns on or off would move the gradient by more than rounding; the last "
-        "column counts them.\n\n" + _table(["", *(WORDS.get(n, n).split(",")[0] for n in names), "units flipped"], rows)
+        "column counts them.\n\n"
+        + markdown_table(["", *(WORDS.get(n, n).split(",")[0] for n in names), "units flipped"], rows)
     )
 
 
@@ -145,13 +147,8 @@ def _growth(result: dict[str, Any]) -> str:
     return (
         "A step of the full model with one size changed at a time. Exponents are those of a power law from the first "
         "to the last value, of the time and of the operations in matrix products.\n\n"
-        + _table(["size", "seconds", "exponent of time", "of operations"], rows)
+        + markdown_table(["size", "seconds", "exponent of time", "of operations"], rows)
     )
-
-
-def _table(head: list[str], rows: list[list[str]]) -> str:
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
 def _seconds(value: float | None) -> str:

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from headwise.core.predictors import predictors_of_kind
 from headwise.paper.claims.architecture import LADDER
 from headwise.paper.entry import Evidence, Figure
 from headwise.paper.flows import OVERLAID, flow_config, solved
-from headwise.paper.readings import best_index, judge_order, prefixes
+from headwise.paper.quantities import best_index, judge_order, prefixes
 from headwise.view.learning import (
     best_loss_panel,
     divergence_panel,
@@ -51,7 +52,7 @@ def attention(evidence: Evidence) -> Sheet:
 def divergences(evidence: Evidence) -> Sheet:
     """Exact predictors left, trained restricted contexts right."""
     runs = evidence.runs["windows"]
-    windows = [str(name) for name in runs[0]["predictor"].values if str(name).startswith("window_")]
+    windows = predictors_of_kind(runs[0]["predictor"].values, "window")
     last = ["prefix_3"] if evidence.preset == "published" else []
     return Sheet(
         (
@@ -80,7 +81,7 @@ def generalization(evidence: Evidence) -> Sheet:
     left = best_loss_panel({float(size): runs[name] for size, name in SIZES.items()}, runs["online"])
     panels = []
     for size, name in SIZES.items():
-        windows = [str(p) for p in runs[name][0]["predictor"].values if str(p).startswith("window_")]
+        windows = predictors_of_kind(runs[name][0]["predictor"].values, "window")
         best = float(np.median([run["step"].values[best_index(run)] for run in runs[name]]))
         panels.append(divergence_panel(runs[name], windows, title=f"{size} sequences", marks=(best,)))
     return Sheet(((left, panels[0]), (panels[1], panels[2])))

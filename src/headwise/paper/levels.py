@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from headwise.core.predictors import predictor_label
 from headwise.paper.entry import Evidence, Figure
 from headwise.paper.flows import flow_config, solved
-from headwise.paper.readings import best_index, first_below, passage, prefixes, report_of
+from headwise.paper.quantities import best_index, first_below, passage, prefixes, report_of
 from headwise.view.panels import Grid, Sheet
 
 if TYPE_CHECKING:
@@ -129,11 +130,10 @@ def _distances(experiment: str, values: Sequence[tuple[str, float]]) -> tuple[Le
     for name, published in values:
         which, index = name.split()
         spoken = "smallest" if which == "lowest" else "final"
-        kl = "f_{A_1}" if index == "1" else f"f_{{A_1:{index}}}"
         levels.append(
             Level(
                 experiment,
-                f"{spoken} KL to {kl}",
+                f"{spoken} KL to {predictor_label(f'prefix_{index}')}",
                 published,
                 "nats",
                 nearest(int(index), "lowest" if which == "lowest" else "final"),

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from headwise.core.markdown import markdown_table
 from headwise.theory.registry import TRIALS, Result, run_checks
 from headwise.theory.stage_times import Row, read_csv, second_stage_rows, share_within
 from headwise.theory.statement import Outcome
@@ -44,10 +45,9 @@ def render(
             corrected=corrected.count("holds"),
             corrected_approximate=corrected.count("approximate"),
         ),
-        "| statement | in the paper | as printed | as corrected |\n|---|---|---|---|",
-        "\n".join(
-            f"| [{r.name}](#{r.name}) | {_cell(r.label)} | {_verdict(r.printed)} | {_verdict(r.corrected)} |"
-            for r in results
+        markdown_table(
+            ("statement", "in the paper", "as printed", "as corrected"),
+            [(f"[{r.name}](#{r.name})", r.label, _verdict(r.printed), _verdict(r.corrected)) for r in results],
         ),
         "",
         *(_section(result) for result in results),
@@ -91,10 +91,6 @@ def _word(outcome: Outcome) -> str:
 
 def _verdict(outcome: Outcome) -> str:
     return f"{outcome.verdict} ({outcome.error:.2g})"
-
-
-def _cell(text: str) -> str:
-    return text.replace("|", "\\|")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

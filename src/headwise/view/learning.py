@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from headwise.core.predictors import predictor_label
 from headwise.core.trajectory import attribute
-from headwise.view.overview import moments, predictor_label
+from headwise.view.overview import moments
 from headwise.view.panels import Curve, Map, Panel, band
 from headwise.view.style import LINES, group_colour, head_colour
 
@@ -33,7 +34,7 @@ def divergence_panel(
     """KL from each predictor to the model over training."""
     curves = tuple(
         band(
-            predictor_label(name),
+            predictor_label(name, "math"),
             _steps(runs),
             [run["kl"].sel(predictor=name).values for run in runs],
             colour=group_colour(index),

@@ -12,6 +12,7 @@ import numpy as np
 from matplotlib.colors import to_rgb
 from matplotlib.lines import Line2D
 
+from headwise.core.predictors import predictor_label, predictors_of_kind
 from headwise.core.trajectory import attribute
 from headwise.view.style import LINES, drawing, group_colour, head_colour, new_figure, save
 
@@ -28,7 +29,7 @@ def moments(trajectory: xr.Dataset, count: int = 4) -> list[int]:
     steps = trajectory["snapshot"].values
     chosen = {0, len(steps) - 1}
     if "kl" in trajectory:
-        for name in [p for p in trajectory["predictor"].values if str(p).startswith("prefix_")][:-1]:
+        for name in predictors_of_kind(trajectory["predictor"].values, "prefix")[:-1]:
             curve = trajectory["kl"].sel(predictor=name)
             if np.isfinite(curve.values).any():
                 lowest = float(curve["step"].values[int(np.nanargmin(curve.values))])
@@ -83,7 +84,7 @@ def draw_divergences(axes: Axes, trajectory: xr.Dataset) -> None:
                 trajectory["kl"].sel(predictor=name).values,
                 color=group_colour(index),
                 ls=LINES[index % len(LINES)],
-                label=predictor_label(str(name)),
+                label=predictor_label(str(name), "math"),
             )
     axes.set(xlabel="step", ylabel="nats", title="KL from each predictor to the model")
     axes.set_ylim(bottom=0)
@@ -130,14 +131,3 @@ def draw_map(axes: Axes, trajectory: xr.Dataset, index: int) -> None:
         # The far edge of each group: key = query + 1 - lag, drawn as a thin diagonal.
         axes.plot(queries + 0.5 - max(group), queries, color="#BBBBBB", lw=0.5)
     axes.set(title=f"step {snapshot['snapshot'].item():g}", xlabel="key position", xlim=edges[:2], ylim=edges[2:])
-
-
-def predictor_label(name: str) -> str:
-    """A predictor's name as a person reads it."""
-    kind, _, number = name.rpartition("_")
-    labels = {
-        "prefix": "$f_{A_1}$" if number == "1" else f"$f_{{A_{{1:{number}}}}}$",
-        "window": f"context {number}",
-        "bayes": "best seeing I(1)" if number == "1" else f"best seeing I(1..{number})",
-    }
-    return labels.get(kind, name)

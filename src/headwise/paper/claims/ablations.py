@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from headwise.paper.entry import Case, Claim
-from headwise.paper.readings import acquisition_times, first_below, report_of
+from headwise.paper.quantities import acquisition_times, first_below, report_of
 from headwise.paper.verdict import Judgement
 
 LEFT = 0.75

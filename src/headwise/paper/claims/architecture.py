@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from headwise.paper.entry import Case, Claim
-from headwise.paper.readings import IN_ORDER, judge_order
+from headwise.paper.quantities import IN_ORDER, judge_order
 from headwise.paper.verdict import Judgement
 
 LADDER = ("no-norm", "no-residual", "no-mlp", "no-dropout", "no-key", "no-all")

@@ -7,8 +7,9 @@ import itertools
 import numpy as np
 import xarray as xr
 
+from headwise.core.predictors import predictor_label, predictors_of_kind
 from headwise.paper.entry import Case, Claim
-from headwise.paper.readings import IN_ORDER, SMALLEST_RISE, best_index, group_shares, judge_order, prefixes
+from headwise.paper.quantities import IN_ORDER, SMALLEST_RISE, best_index, group_shares, judge_order, prefixes
 from headwise.paper.verdict import Judgement
 
 SIZES = ("samples-600", "samples-2000", "samples-9000", "online")
@@ -38,10 +39,10 @@ def judge_early_stop(case: Case, few: str = "samples-600") -> Judgement:
     margins, lines = {}, []
     for name in (few, "samples-9000"):
         trajectory = case.runs[name]
-        names = [str(p) for p in trajectory["predictor"].values if str(p).startswith("window_")]
+        names = predictors_of_kind(trajectory["predictor"].values, "window")
         row = trajectory["kl"].sel(predictor=names).values[best_index(trajectory)]
         margins[name] = float(row[-1] - row[:-1].min())
-        shown = ", ".join(f"{n.replace('window_', 'context ')} {v:.2f}" for n, v in zip(names, row, strict=True))
+        shown = ", ".join(f"{predictor_label(n)} {v:.2f}" for n, v in zip(names, row, strict=True))
         lines.append(f"{name} at step {trajectory['step'].values[best_index(trajectory)]:g}: {shown}")
     passed = margins[few] > 0 > margins["samples-9000"]
     return Judgement(passed, margins[few], "; ".join(lines))

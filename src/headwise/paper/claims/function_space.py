@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from headwise.core.predictors import predictor_label
 from headwise.paper.entry import Case, Claim
-from headwise.paper.readings import IN_ORDER, SMALLEST_RISE, crossing, judge_order, report_of
+from headwise.paper.quantities import IN_ORDER, SMALLEST_RISE, crossing, judge_order, report_of
 from headwise.paper.verdict import Judgement
 
 COINCIDE = 0.1
@@ -45,7 +46,7 @@ CLAIMS = (
     Claim(
         "order",
         "fig:kl left, minimal model",
-        "the model passes f_{A_1}, then f_{A_1:2}, and ends at f_{A_1:3}",
+        "the model passes {}, then {}, and ends at {}".format(*(predictor_label(f"prefix_{k}") for k in (1, 2, 3))),
         ("minimal",),
         quantity=SMALLEST_RISE,
         threshold=IN_ORDER,

@@ -6,7 +6,7 @@ import numpy as np
 import xarray as xr
 
 from headwise.paper.entry import Case, Claim
-from headwise.paper.readings import group_shares, groups_of, report_of
+from headwise.paper.quantities import group_shares, groups_of, report_of
 from headwise.paper.verdict import Judgement
 
 MAJORITY = 0.5

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from headwise.core.predictors import predictor_label
 from headwise.paper.entry import Case, Claim
-from headwise.paper.readings import (
+from headwise.paper.quantities import (
     IN_ORDER,
     RISE,
     SMALLEST_RISE,
@@ -84,6 +85,8 @@ def _steps(boundaries: tuple[float, ...]) -> str:
     return ", ".join(f"{step:.0f}" for step in boundaries)
 
 
+SECOND_RISE = f"rise of the distance to {predictor_label('prefix_2')} after its minimum (nats)"
+
 CLAIMS = (
     Claim(
         "reverse",
@@ -108,7 +111,7 @@ CLAIMS = (
         "fig:2layer-minimal",
         "two minimal blocks: the same stages, the first less pronounced",
         ("depth-minimal",),
-        quantity="rise of the distance to f_{A_1:2} after its minimum (nats)",
+        quantity=SECOND_RISE,
         threshold="minima strictly in order and this rise >= 0.1 nats",
         judge=lambda case: judge_depth(case, "depth-minimal"),
     ),
@@ -117,7 +120,7 @@ CLAIMS = (
         "fig:2layer-full",
         "two full blocks: the same stages, the first less pronounced",
         ("depth-full",),
-        quantity="rise of the distance to f_{A_1:2} after its minimum (nats)",
+        quantity=SECOND_RISE,
         threshold="minima strictly in order and this rise >= 0.1 nats",
         judge=lambda case: judge_depth(case, "depth-full"),
     ),

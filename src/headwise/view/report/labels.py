@@ -5,26 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from headwise.core.predictors import predictor_label
+
 if TYPE_CHECKING:
     import xarray as xr
 
 MOST_TOLD = 4
 """Offshoots that a sentence can name one by one."""
-
-SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
-
-
-def predictor_label(name: str) -> str:
-    """`prefix_2` is f(A₁:₂), Eq. 2 with the first two groups; windows are contexts, `bayes` the best possible."""
-    kind, _, number = name.rpartition("_")
-    if not number.isdigit():
-        return name
-    labels = {
-        "prefix": "f(A₁)" if number == "1" else f"f(A₁:{number.translate(SUBSCRIPTS)})",
-        "window": f"context {number}",
-        "bayes": "best seeing I(1)" if number == "1" else f"best seeing I(1..{number})",
-    }
-    return labels.get(kind, name)
 
 
 def coordinate_labels(trajectory: xr.Dataset) -> dict[str, list[Any]]:
@@ -35,7 +22,7 @@ def coordinate_labels(trajectory: xr.Dataset) -> dict[str, list[Any]]:
         values = trajectory[dim].values.tolist() if dim in trajectory.coords else list(range(1, size + 1))
         match dim:
             case "predictor":
-                labels[dim] = [predictor_label(str(value)) for value in values]
+                labels[dim] = [predictor_label(str(value), "unicode") for value in values]
             case "group":
                 labels[dim] = [f"I({value})" for value in values]
             case "head" | "block" | "feature" | "position":

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from headwise.core.predictors import predictors_of_kind
 from headwise.core.trajectory import attribute
 from headwise.paper.verdict import Judgement
 
@@ -58,7 +59,7 @@ class Passage:
 
 def prefixes(trajectory: xr.Dataset) -> list[str]:
     """The names of the predictors that see the first i groups."""
-    return [str(name) for name in trajectory["predictor"].values if str(name).startswith("prefix_")]
+    return predictors_of_kind(trajectory["predictor"].values, "prefix")
 
 
 def passage(trajectory: xr.Dataset, names: Sequence[str]) -> Passage | None:

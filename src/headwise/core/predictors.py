@@ -1,0 +1,42 @@
+"""Names of predictors in a trajectory (§2.3), and the one label that tables, figures and pages give each of them.
+
+`prefix_2` is Eq. 2 with the first two groups, `window_4` a trained model that sees four tokens, `bayes_2` the best
+predictor that sees the first two groups. What these predictors compute is not here but in `headwise.task.predictors`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Literal
+
+Kind = Literal["prefix", "window", "bayes"]
+Notation = Literal["ascii", "unicode", "math"]
+"""`ascii` for tables and CSV, `unicode` for pages in a browser, `math` for matplotlib."""
+
+SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
+
+
+def predictor_label(name: str, notation: Notation = "ascii") -> str:
+    """What a predictor is called in text; a name of another form is its own label."""
+    kind, _, number = name.rpartition("_")
+    if not number.isdecimal():
+        return name
+    labels = {
+        "prefix": _prefix_label(number, notation),
+        "window": f"context {number}",
+        "bayes": "best seeing I(1)" if number == "1" else f"best seeing I(1..{number})",
+    }
+    return labels.get(kind, name)
+
+
+def predictors_of_kind(names: Iterable[object], kind: Kind) -> list[str]:
+    """The names of one kind, in the order given."""
+    return [text for name in names if (text := str(name)).rpartition("_")[0] == kind]
+
+
+def _prefix_label(number: str, notation: Notation) -> str:
+    if notation == "unicode":
+        return "f(A₁)" if number == "1" else f"f(A₁:{number.translate(SUBSCRIPTS)})"
+    if notation == "math":
+        return "$f_{A_1}$" if number == "1" else f"$f_{{A_{{1:{number}}}}}$"
+    return "f_{A_1}" if number == "1" else f"f_{{A_1:{number}}}"
