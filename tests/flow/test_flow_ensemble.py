@@ -34,7 +34,7 @@ def test_a_batch_solves_what_scipy_solves() -> None:
                 assert ours == pytest.approx(theirs, rel=1e-6)
         assert summary.final_loss == pytest.approx(flow.heads(np.array([config.t_end])).loss[0], rel=1e-5, abs=1e-9)
         left = offshoots(flow.view, flow.solution, times)
-        assert [summary.stage_heads[o.to - 1] for o in left] == [o.head for o in left]
+        assert [summary.stage_heads[o.target - 1] for o in left] == [o.head for o in left]
         lowest = flow.heads(np.linspace(0, config.t_end, 2000)).alignment.min(0)
         np.testing.assert_allclose(summary.lowest_alignment, lowest, atol=0.02)
 

@@ -59,7 +59,7 @@ def test_start_b(start_b: SolvedFlow) -> None:
     np.testing.assert_allclose(times[1:2], [167.452], atol=0.05)
     np.testing.assert_allclose(times[2:], [1042.39], atol=0.5)
     left = offshoots(start_b.view, start_b.solution, times)
-    assert [(o.head, o.origin, o.to) for o in left] == [(3, 1, 2), (1, 1, 3)]
+    assert [(o.head, o.source, o.target) for o in left] == [(3, 1, 2), (1, 1, 3)]
     np.testing.assert_allclose(losses(start_b, 25, 300), [2.165732, 0.504295], atol=1e-5)
     last = start_b.heads(np.array([3000.0])).attention[0]
     np.testing.assert_allclose(last[[1, 2, 0], [0, 1, 2]], [0.9655, 0.8798, 0.4478], atol=2e-3)

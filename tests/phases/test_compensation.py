@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from phase_examples import ramp, three_stage_run
 
+from headwise.core.events import Offshoot
 from headwise.phases.compensation import find_compensation
-from headwise.phases.events import Offshoot
 from headwise.phases.report import detect_run
 
 STEPS = np.linspace(0, 1000, 201)

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 
-import numpy as np
-import pytest
 from phase_examples import three_stage_run
 
 from headwise.core.trajectory import stack_seeds
 from headwise.phases.report import RunReport, detect
-from headwise.phases.seeds import SeedsReport, bootstrap_interval
+from headwise.phases.seeds import SeedsReport
 from headwise.phases.timeline import render
 
 ORDERS = [(0, 1, 2), (2, 0, 1), (1, 2, 0), (0, 2, 1)]
@@ -61,11 +58,3 @@ def test_a_seed_dimension_is_the_same_as_a_list() -> None:
 
 def test_one_run_in_a_list_is_one_run() -> None:
     assert isinstance(detect([three_stage_run()]), RunReport)
-
-
-def test_bootstrap_interval_against_enumeration() -> None:
-    values = [1.0, 5.0, 20.0]
-    medians = [float(np.median(draw)) for draw in itertools.product(values, repeat=3)]
-    low, high = np.quantile(medians, [0.025, 0.975])
-    assert bootstrap_interval(values) == pytest.approx((low, high))
-    assert bootstrap_interval([3.0]) == (3.0, 3.0)

@@ -58,7 +58,7 @@ def overlay(
     flow: SolvedFlow, *, stage: int, start: float, end: float, theory: Theory, epsilon: float = 0.005, points: int = 400
 ) -> Overlay | None:
     """Overlay one theory on stage 2 or later of a flow of all heads, from `start` to `end`; None if nobody leaves."""
-    left = {o.to: o.head - 1 for o in offshoots(flow.view, flow.solution, _times(flow))}
+    left = {o.target: o.head - 1 for o in offshoots(flow.view, flow.solution, _times(flow))}
     if stage not in left:
         return None
     learned = [left[k] for k in range(2, stage) if k in left]

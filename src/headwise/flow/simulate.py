@@ -20,7 +20,7 @@ from headwise.flow.prediction import StageTimes, predict
 from headwise.flow.reduction import State, System
 from headwise.flow.simplex import Array, centred_logits, softmax
 from headwise.flow.solve import Solution, integrate, integrate_euler
-from headwise.flow.stages import dips, offshoots, stage_times
+from headwise.flow.stages import negative_alignments, offshoots, stage_times
 from headwise.flow.start import initial_logits, initial_matrices, initial_values
 from headwise.flow.systems import (
     all_heads,
@@ -172,10 +172,10 @@ def summarise(flow: SolvedFlow, seed: int = 0) -> dict[str, Any]:
     forecast = _forecast(flow, seed)
     return {
         "stage_times": times,
-        "offshoots": [{"step": o.step, "head": o.head, "from": o.origin, "to": o.to} for o in left],
+        "offshoots": [{"step": o.step, "head": o.head, "from": o.source, "to": o.target} for o in left],
         "plateaus": flow.target.plateaus.tolist(),
         "loss_at": {f"{t:g}": float(value) for t, value in zip(watched, losses, strict=True)},
-        "dips": [asdict(dip) for dip in dips(flow.view, flow.solution, left)],
+        "dips": [asdict(lowest) for lowest in negative_alignments(flow.view, flow.solution, left)],
         "predicted": {
             "t1": forecast.t1,
             "t1_closed_form": forecast.t1_closed,

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from headwise.core.events import Offshoot
 from headwise.flow.heads import View
 from headwise.flow.simplex import Array
 from headwise.flow.solve import Solution
@@ -19,17 +20,7 @@ from headwise.flow.target import Target
 
 
 @dataclass(frozen=True)
-class Offshoot:
-    """At `step`, `head` took up group `to` having attended most to group `origin` before; all counted from 1."""
-
-    step: float
-    head: int
-    origin: int
-    to: int
-
-
-@dataclass(frozen=True)
-class Dip:
+class NegativeAlignment:
     """The most negative alignment of a head with a feature that it does not learn, and when; counted from 1."""
 
     head: int
@@ -67,7 +58,7 @@ def stage_features(target: Target, view: View, solution: Solution, times: Sequen
 
 
 def offshoots(view: View, solution: Solution, times: Sequence[float | None]) -> list[Offshoot]:
-    """One record for each stage after the first that is reached."""
+    """One for each stage after the first that is reached; its source is the group attended most at the stage before."""
     found = []
     for k in range(1, len(times)):
         step, before = times[k], times[k - 1]
@@ -75,24 +66,24 @@ def offshoots(view: View, solution: Solution, times: Sequence[float | None]) -> 
             continue
         head = int(np.argmax(view(solution.at(np.array([step]))).delivered[0, :, k]))
         then = view(solution.at(np.array([solution.steps[0] if before is None else before])))
-        origin = int(np.argmax(then.group_attention[0, head]))
-        found.append(Offshoot(step, head + 1, origin + 1, k + 1))
+        source = int(np.argmax(then.group_attention[0, head]))
+        found.append(Offshoot(step, head + 1, source + 1, k + 1))
     return found
 
 
-def dips(
+def negative_alignments(
     view: View, solution: Solution, left: Sequence[Offshoot], *, points: int = 4000, chunk: int = 500
-) -> list[Dip]:
+) -> list[NegativeAlignment]:
     """Negative minima of ⟨V_k, V_j*⟩ for every head and every later feature that it does not itself take up."""
     times = np.union1d(solution.steps, np.linspace(solution.steps[0], solution.steps[-1], points))
     parts = [view(solution.at(times[i : i + chunk])).alignment for i in range(0, len(times), chunk)]
     alignment = np.concatenate(parts)
-    taken = {(o.head, o.to) for o in left}
+    taken = {(o.head, o.target) for o in left}
     found = []
     for head in range(alignment.shape[1]):
         for group in range(1, alignment.shape[2]):
             at = int(np.argmin(alignment[:, head, group]))
             value = float(alignment[at, head, group])
             if value < 0 and (head + 1, group + 1) not in taken:
-                found.append(Dip(head + 1, group + 1, float(times[at]), value))
+                found.append(NegativeAlignment(head + 1, group + 1, float(times[at]), value))
     return found

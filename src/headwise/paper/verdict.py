@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from headwise.core.bootstrap import median_interval
+
 RESAMPLES = 2000
 ENOUGH_FOR_BOOTSTRAP = 5
 
@@ -107,10 +109,7 @@ def interval(values: list[float]) -> tuple[float, float] | None:
         return None
     if len(values) < ENOUGH_FOR_BOOTSTRAP:
         return min(values), max(values)
-    rng = np.random.default_rng(0)
-    medians = np.median(rng.choice(values, size=(RESAMPLES, len(values))), axis=1)
-    low, high = np.quantile(medians, [0.025, 0.975])
-    return float(low), float(high)
+    return median_interval(values, resamples=RESAMPLES)
 
 
 def _distance(measured: float | None, published: float | None) -> float | None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from headwise.phases.events import Offshoot
+from headwise.core.events import Offshoot
 from headwise.phases.series import noise_level
 
 NOISE_MARGIN = 5.0

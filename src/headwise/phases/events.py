@@ -14,9 +14,9 @@ from itertools import pairwise
 
 import numpy as np
 
+from headwise.core.events import Label, Offshoot
 from headwise.phases.config import Thresholds
 from headwise.phases.heads import Copying, HeadsReading, dwell_from
-from headwise.phases.patterns import Label
 from headwise.phases.series import Series
 
 
@@ -26,17 +26,6 @@ class Span:
 
     start: float
     end: float
-
-
-@dataclass(frozen=True)
-class Offshoot:
-    """Head `head` of block `block` leaves pattern `source` for pattern `target` at `step`."""
-
-    step: float
-    head: int
-    source: Label
-    target: Label
-    block: int = 1
 
 
 @dataclass(frozen=True)

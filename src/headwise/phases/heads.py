@@ -17,8 +17,9 @@ from itertools import pairwise
 
 import numpy as np
 
+from headwise.core.events import Label
 from headwise.phases.config import Thresholds
-from headwise.phases.patterns import Label, Pattern
+from headwise.phases.patterns import Pattern
 from headwise.phases.reading import Reading, Stage
 from headwise.phases.series import SPIKE_WINDOW, Series, without_spikes
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import nnls
 
-Label = int | str
+from headwise.core.events import Label
 
 BACKGROUNDS = 16
 OWN_TOKEN = 1

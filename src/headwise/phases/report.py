@@ -11,15 +11,15 @@ import numpy as np
 import xarray as xr
 
 from headwise.core.errors import ConfigError
+from headwise.core.events import Label, Offshoot
 from headwise.core.trajectory import attribute
 from headwise.phases.agreement import Agreement, compare
 from headwise.phases.compensation import Compensation, find_compensation
 from headwise.phases.config import DEFAULT, Thresholds
-from headwise.phases.events import Events, Offshoot, Span, competition_index, find_events
+from headwise.phases.events import Events, Span, competition_index, find_events
 from headwise.phases.function import FunctionReading, read_function
 from headwise.phases.heads import HeadsReading, read_heads
 from headwise.phases.loss import read_loss
-from headwise.phases.patterns import Label
 from headwise.phases.reading import Reading, Stage, unreadable
 from headwise.phases.sources import (
     Groups,

@@ -16,8 +16,9 @@ from typing import Any, TypeVar
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
+from headwise.core.bootstrap import median_interval
+from headwise.core.events import Offshoot
 from headwise.phases.agreement import SharedBoundary, match_boundaries
-from headwise.phases.events import Offshoot
 from headwise.phases.report import PhaseReport, RunReport
 
 RESAMPLES = 1000
@@ -215,7 +216,7 @@ class SeedsReport(PhaseReport):
         return groups
 
     def _estimate(self, values: Sequence[float]) -> Estimate:
-        low, high = bootstrap_interval(values)
+        low, high = median_interval(values, resamples=RESAMPLES)
         return Estimate(float(np.median(values)), low, high, len(values) / len(self.runs))
 
 
@@ -271,16 +272,6 @@ def _course(block: Any, knots: np.ndarray, reference: RunReport) -> np.ndarray:
             for head in range(heads):
                 course[:, head, j] = np.interp(times, block.steps, block.shares[:, head, columns[pattern.label]])
     return course
-
-
-def bootstrap_interval(values: Sequence[float]) -> tuple[float, float]:
-    """Percentile bootstrap interval of the median; one value is its own interval."""
-    array = np.asarray(values, dtype=float)
-    if len(array) == 1:
-        return float(array[0]), float(array[0])
-    draws = np.random.default_rng(0).integers(len(array), size=(RESAMPLES, len(array)))
-    low, high = np.quantile(np.median(array[draws], axis=1), [(1 - COVERAGE) / 2, (1 + COVERAGE) / 2])
-    return float(low), float(high)
 
 
 def most_common(values: Sequence[Key]) -> Key:

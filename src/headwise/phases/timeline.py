@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from headwise.phases.patterns import Label
+from headwise.core.events import Label
 from headwise.phases.reading import Stage
 from headwise.phases.report import PhaseReport, RunReport
 from headwise.phases.seeds import SeedsReport
