@@ -163,8 +163,9 @@ def test_unknown_names(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> No
     code, _, stderr = run(capsys, "show", tmp_path)
     assert code == 2
     assert "is not a run" in stderr
-    code, _, stderr = run(capsys)
+    code, _, stderr = run(capsys, "--nonsense")
     assert code == 2
+    assert "--nonsense" in stderr
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")

@@ -6,6 +6,7 @@ in milliseconds and every mistake can be answered in one line.
 
 from __future__ import annotations
 
+import argparse
 import importlib
 import importlib.metadata
 import os
@@ -14,9 +15,10 @@ import sys
 # One thread a run: set before any library starts its own, which then spin against each other on a busy machine.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-from headwise.cli.command import COMMANDS, Parser, say
+from headwise.cli.command import COMMANDS, Parser, refuse_extra, say
 from headwise.cli.overrides import take_config_options
 from headwise.core.errors import HeadwiseError
+from headwise.core.glossary import explain
 
 MODULES = (
     "train",
@@ -42,10 +44,15 @@ for _name in MODULES:
 
 def build_parser() -> Parser:
     """Every command with its options."""
-    parser = Parser(prog="headwise", description="Watch attention heads learn.")
+    parser = Parser(
+        prog="headwise",
+        description="Watch attention heads learn.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        epilog=f"`headwise COMMAND --help` shows what a command takes.\n\nwords:\n{explain()}",
+    )
     parser.add_argument("--version", action="version", version=f"headwise {importlib.metadata.version('headwise')}")
     parser.add_argument("--debug", action="store_true", help="show the traceback of an error")
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
     for command in COMMANDS.values():
         child = commands.add_parser(command.name, help=command.summary, description=command.summary, allow_abbrev=False)
         command.add(child)
@@ -59,7 +66,12 @@ def main(argv: list[str] | None = None) -> int:
     argv = [argument for argument in argv if argument != "--debug"]
     try:
         rest, config_options = take_config_options(argv)
-        arguments, unknown = build_parser().parse_known_args(rest)
+        parser = build_parser()
+        arguments, unknown = parser.parse_known_args(rest)
+        if arguments.command is None:
+            refuse_extra([*unknown, *config_options])
+            parser.print_help()
+            return 0
         return COMMANDS[arguments.command].run(arguments, [*unknown, *config_options])
     except HeadwiseError as error:
         if debug:

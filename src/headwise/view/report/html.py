@@ -18,6 +18,7 @@ from typing import Any
 import jinja2
 
 from headwise.core.errors import ConfigError
+from headwise.core.glossary import GLOSSARY
 
 HERE = Path(__file__).parent
 ESCAPES = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"}
@@ -32,7 +33,10 @@ def render(
     scripts: Sequence[Sequence[str]],
     frames: str = "'none'",
 ) -> str:
-    """A page from a template; each group of `scripts` becomes one inline script in a scope of its own."""
+    """A page from a template; each group of `scripts` becomes one inline script in a scope of its own.
+
+    Every page ends with the glossary.
+    """
     style = "\n".join(_static(name) for name in styles)
     inline = [_closed([_static(name) for name in group]) for group in scripts]
     environment = jinja2.Environment(
@@ -44,6 +48,7 @@ def render(
     )
     return environment.get_template(template).render(
         **context,
+        words=GLOSSARY,
         policy=_policy(style, inline, frames),
         style=style,
         scripts=inline,
