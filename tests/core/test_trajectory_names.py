@@ -6,7 +6,14 @@ import numpy as np
 import pytest
 
 from headwise.core.errors import ConfigError
-from headwise.core.trajectory import assemble, attention_by_group, attribute, head_overlap, stack_seeds
+from headwise.core.trajectory import (
+    assemble,
+    attention_by_group,
+    attribute,
+    check_record,
+    head_overlap,
+    stack_seeds,
+)
 
 
 def trajectory(offset: float = 0.0):
@@ -30,6 +37,7 @@ def test_names_coordinates_and_attributes() -> None:
     ("variables", "words"),
     [
         ({"atention": np.zeros(3)}, "unknown trajectory variable"),
+        ({"competition_index": np.zeros(3)}, "unknown trajectory variable"),
         ({"excess_loss": np.zeros((3, 2))}, "excess_loss needs dimensions"),
         ({"excess_loss": np.zeros(3), "learning_rate": np.zeros(4)}, "along step"),
     ],
@@ -44,6 +52,33 @@ def test_seeds_stack_in_front() -> None:
     assert stacked["excess_loss"].dims == ("seed", "step")
     assert stacked["seed"].values.tolist() == [3, 5]
     assert attribute(stacked, "groups") == [[1, 2], [3]]
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda run: run.assign_coords(step=[0, 10, 30]), "along step"),
+        (lambda run: run.assign_coords(lag=[1, 2, 3, 5]), "along lag"),
+        (lambda run: run.isel(head=[0]), "along head"),
+        (lambda run: run.drop_vars("excess_loss"), "not all of them hold excess_loss"),
+    ],
+)
+def test_runs_that_differ_are_not_stacked(change, words: str) -> None:
+    with pytest.raises(ConfigError, match=words):
+        stack_seeds([trajectory(), change(trajectory())], [0, 1])
+
+
+def test_seeds_stack_whatever_the_order_of_dimensions() -> None:
+    turned = trajectory().transpose("lag", "head", "block", "step")
+    assert stack_seeds([turned, turned], [0, 1])["attention_by_lag"].dims == ("seed", "step", "block", "head", "lag")
+
+
+def test_a_record_is_checked_when_it_is_measured() -> None:
+    check_record({"excess_loss": np.asarray(1.0), "attention_by_lag": np.zeros((1, 2, 4))})
+    with pytest.raises(ConfigError, match="unknown trajectory variable"):
+        check_record({"exces_loss": np.asarray(1.0)})
+    with pytest.raises(ConfigError, match="attention_by_lag at one step"):
+        check_record({"attention_by_lag": np.zeros((2, 4))})
 
 
 def test_groups_and_overlap() -> None:

@@ -1,4 +1,4 @@
-"""The one form in which every history of attention heads is kept: an `xarray.Dataset` with these names.
+"""The one form in which every history of attention heads is kept: an `xarray.Dataset` with the names of `variables`.
 
 A transformer in training, the paper's differential equations and somebody's own model all become a Trajectory, and
 what reads one never asks where it came from. Lag = predicted position minus key position: the query's own token is
@@ -16,32 +16,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from headwise.core.errors import ConfigError
+from headwise.core.variables import DIMENSIONS, variable
 
 if TYPE_CHECKING:
     import xarray as xr
-
-DIMENSIONS: dict[str, tuple[str, ...]] = {
-    "excess_loss": ("step",),
-    "loss": ("step", "split"),
-    "kl": ("step", "predictor"),
-    "kl_reverse": ("step", "predictor"),
-    "attention_by_lag": ("step", "block", "head", "lag"),
-    "attention_by_group": ("step", "block", "head", "group"),
-    "attention_entropy": ("step", "block", "head"),
-    "attention_concentration": ("step", "block", "head"),
-    "attention_on": ("step", "block", "head", "place"),
-    "attention_map": ("snapshot", "block", "head", "query", "key"),
-    "value_alignment": ("step", "block", "head", "group"),
-    "value_cosine": ("step", "block", "head", "group"),
-    "value_coefficient": ("step", "block", "head", "group"),
-    "head_overlap": ("step", "block", "head", "head2"),
-    "write_alignment": ("step", "block", "head", "head2"),
-    "learning_rate": ("step",),
-    "loss_part": ("step", "feature", "position"),
-}
-"""Every trajectory variable and its dimensions; a source fills those it can."""
-
-COUNTED_FROM_ONE = ("block", "head", "head2", "group", "feature", "position")
 
 
 def assemble(
@@ -49,7 +27,7 @@ def assemble(
     coordinates: Mapping[str, Sequence[Any] | np.ndarray],
     attributes: Mapping[str, Any] | None = None,
 ) -> xr.Dataset:
-    """Name plain arrays: check each against `DIMENSIONS`, count from one what has no coordinate of its own.
+    """Name plain arrays: check each against its row of `variables`, count from one what has no coordinate of its own.
 
     `attributes` may hold anything JSON can; lists and mappings (`groups`: the lags of each group, `alpha`: their
     weights) are kept as JSON text because Dataset attributes must stay plain. Read them with `attribute`.
@@ -59,9 +37,7 @@ def assemble(
     sizes: dict[str, int] = {}
     arrays: dict[str, tuple[tuple[str, ...], np.ndarray]] = {}
     for name, values in variables.items():
-        if name not in DIMENSIONS:
-            raise ConfigError(f"unknown trajectory variable {name!r}; known: {', '.join(DIMENSIONS)}")
-        dims, array = DIMENSIONS[name], np.asarray(values)
+        dims, array = variable(name).dimensions, np.asarray(values)
         if array.ndim != len(dims):
             raise ConfigError(f"{name} needs dimensions {dims}, got an array of shape {array.shape}")
         for dim, size in zip(dims, array.shape, strict=True):
@@ -70,7 +46,7 @@ def assemble(
         arrays[name] = (dims, array)
     coords: dict[str, Any] = {d: np.asarray(c) for d, c in coordinates.items() if d in sizes}
     for dim, size in sizes.items():
-        if dim in COUNTED_FROM_ONE and dim not in coords:
+        if DIMENSIONS[dim].entries == "counted from one" and dim not in coords:
             coords[dim] = np.arange(1, size + 1)
     attrs = {k: v if isinstance(v, str | int | float) else json.dumps(v) for k, v in (attributes or {}).items()}
     return xr.Dataset(arrays, coords=coords, attrs=attrs)
@@ -87,12 +63,31 @@ def attribute(trajectory: xr.Dataset, name: str) -> Any:
     return value
 
 
+def check_record(record: Mapping[str, np.ndarray]) -> None:
+    """What was measured at one step has rows in the table and their dimensions but for the step: found at the first
+    evaluation, not when the run is read back.
+    """
+    for name, values in record.items():
+        dims = variable(name).dimensions[1:]
+        if np.ndim(values) != len(dims):
+            raise ConfigError(f"{name} at one step needs dimensions {dims}, got an array of shape {np.shape(values)}")
+
+
 def stack_seeds(trajectories: Sequence[xr.Dataset], seeds: Sequence[int]) -> xr.Dataset:
-    """Several runs of one experiment as one Dataset with a leading `seed` dimension."""
+    """Several runs of one experiment as one Dataset; `seed` comes before every variable's own dimensions."""
     import xarray as xr
 
-    joined = xr.concat(list(trajectories), dim="seed", join="exact", combine_attrs="drop_conflicts")
-    return joined.assign_coords(seed=np.asarray(seeds))
+    runs = list(trajectories)
+    names = sorted({str(name) for run in runs for name in run.data_vars})
+    if missing := [name for name in names if any(name not in run for run in runs)]:
+        raise ConfigError(f"these runs cannot be stacked: not all of them hold {missing[0]}")
+    for dim in DIMENSIONS:
+        entries = [run[dim].values.tolist() if dim in run.coords else run.sizes.get(dim) for run in runs]
+        if any(own != entries[0] for own in entries):
+            raise ConfigError(f"these runs cannot be stacked: their entries along {dim} differ")
+    joined = xr.concat(runs, dim="seed", join="exact", combine_attrs="drop_conflicts")
+    ordered = {name: joined[name].transpose("seed", *variable(name).dimensions) for name in names}
+    return joined.assign(ordered).assign_coords(seed=np.asarray(seeds))
 
 
 def attention_by_group(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from headwise.core.trajectory import attention_by_group, head_overlap
+from headwise.core.trajectory import attention_by_group, check_record, head_overlap
 from headwise.measure.attention import by_lag
 from headwise.measure.function import FunctionSpace
 from headwise.measure.values import align, value_circuits
@@ -61,6 +61,7 @@ class Evaluator:
             "head_overlap": head_overlap(shares),
             "learning_rate": np.asarray(rate),
         }
+        check_record(variables)
         return Evaluation(variables, attention_map)
 
     def validation_loss(self) -> float:

@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 
 from headwise.core.errors import ConfigError
-from headwise.core.trajectory import head_overlap
+from headwise.core.trajectory import check_record, head_overlap
 from headwise.probe.adapter import Adapter, Batch, Layer
 from headwise.probe.adapters import find_adapter
 from headwise.probe.block_sums import PLACES, BlockSums, induction_score
@@ -145,6 +145,7 @@ class Probe:
             record["write_alignment"] = np.stack(alignments)
         else:
             self._note("what heads write is not known for every layer; write_alignment is left out")
+        check_record(record)
         return record
 
     def _kept(self, shares: np.ndarray, lags: np.ndarray) -> tuple[int, ...]:

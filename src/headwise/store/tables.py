@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from headwise.core.trajectory import DIMENSIONS
+from headwise.core.variables import VARIABLES
 from headwise.store.arrays import storable
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def encode_table(steps: np.ndarray, variables: Mapping[str, np.ndarray], *, meta
     described: dict[str, Any] = {}
     for name in sorted(variables):
         values = storable(name, variables[name])
-        dims = list(DIMENSIONS[name][1:]) if name in DIMENSIONS else None
+        dims = list(VARIABLES[name].dimensions[1:]) if name in VARIABLES else None
         described[name] = {"dims": dims, "shape": list(values.shape[1:]), "dtype": values.dtype.name}
         columns[name] = _column(values)
     text = json.dumps({**metadata, "variables": described}, sort_keys=True, separators=(",", ":"))

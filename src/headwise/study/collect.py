@@ -1,11 +1,13 @@
 """Runs from one or several roots as two Parquet files: a row per run, and every curve in long form.
 
-Every file is checked against its digest on the way. The same run in two roots is taken once; if the two differ, that is
-told and the first is taken. Both files open in pandas, polars and DuckDB.
+Which variables are gathered, and how, stands in their rows of `core/variables.py`. Every file is checked against its
+digest on the way. The same run in two roots is taken once; if the two differ, the first is taken and a note says so.
+Both files open in pandas, polars and DuckDB.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,14 +16,23 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from headwise.core.errors import ConfigError, CorruptData
+from headwise.core.variables import DIMENSIONS, VARIABLES
 from headwise.store import RunDirectory, RunRecord, list_runs, load_trajectory
 
 if TYPE_CHECKING:
     import pyarrow as pa
     import xarray as xr
 
-CURVES = ("excess_loss", "loss", "kl", "attention_by_lag", "attention_by_group", "value_coefficient", "head_overlap")
-LABELS = ("split", "predictor", "block", "head", "head2", "lag", "group")
+
+def curve_names() -> list[str]:
+    """The variables of which every value goes to `curves.parquet`."""
+    return [row.name for row in VARIABLES.values() if "curve" in row.gathered]
+
+
+def curve_labels() -> list[str]:
+    """The dimensions of these variables but for the step: one column each."""
+    used = {dim for name in curve_names() for dim in VARIABLES[name].dimensions}
+    return [dim for dim in DIMENSIONS if dim in used and dim != "step"]
 
 
 @dataclass(frozen=True)
@@ -96,14 +107,22 @@ def run_row(record: RunRecord, trajectory: xr.Dataset) -> dict[str, Any]:
         "reason": f"the loss became infinite at step {record.steps}" if record.status == "diverged" else None,
     }
     row |= {f"config.{key}": value for key, value in flattened(run.read_config())}
-    last = trajectory.isel(step=-1)
+    for name in (str(name) for name in trajectory.data_vars if name in VARIABLES):
+        gathered = VARIABLES[name].gathered
+        if "final" in gathered:
+            row |= named_values(f"final.{name}", trajectory[name].isel(step=-1))
+        if "best" in gathered:
+            row |= named_values(f"best.{name}", trajectory[name].min("step"))
     if "excess_loss" in trajectory:
-        row["final.excess_loss"] = float(last["excess_loss"])
-        row["best.excess_loss"] = float(np.nanmin(trajectory["excess_loss"].values))
         row["final.fall"] = last_fall(trajectory["step"].values, trajectory["excess_loss"].values)
-    if "kl" in trajectory:
-        row |= {f"final.kl.{name}": float(last["kl"].sel(predictor=name)) for name in trajectory["predictor"].values}
     return row | phase_columns(trajectory)
+
+
+def named_values(prefix: str, values: xr.DataArray) -> dict[str, float]:
+    """One column for each value, named by the entries of its dimensions: `final.kl.prefix_1`."""
+    names = itertools.product(*[values[dim].values.tolist() for dim in values.dims])
+    flat = values.values.reshape(-1).tolist()
+    return {".".join([prefix, *map(str, entry)]): float(v) for entry, v in zip(names, flat, strict=True)}
 
 
 def last_fall(steps: np.ndarray, excess: np.ndarray) -> float | None:
@@ -135,18 +154,18 @@ def curve_table(record: RunRecord, trajectory: xr.Dataset) -> pa.Table:
     """Every curve of one run in long form: run, seed, step, variable, labels, value."""
     import pyarrow as pa
 
-    parts = [_long(trajectory, name) for name in CURVES if name in trajectory]
+    parts = [_long(trajectory, name) for name in curve_names() if name in trajectory]
     total = sum(len(part["value"]) for part in parts)
     columns: dict[str, Any] = {
         "run": pa.array([str(record.path)] * total).dictionary_encode(),
         "experiment": pa.array([record.experiment] * total).dictionary_encode(),
         "seed": np.full(total, record.seed, dtype=np.int64),
     }
-    for key in ("step", "variable", *LABELS, "value"):
+    for key in ("step", "variable", *curve_labels(), "value"):
         joined = [part[key] for part in parts]
         if key in ("step", "value"):
             columns[key] = np.concatenate(joined).astype(np.float64)
-        elif key in ("split", "predictor", "variable"):
+        elif key == "variable" or DIMENSIONS[key].entries == "names":
             columns[key] = pa.array([text for texts in joined for text in texts], pa.string()).dictionary_encode()
         else:
             columns[key] = pa.array([number for numbers in joined for number in numbers], pa.int32())
@@ -172,7 +191,7 @@ def _long(trajectory: xr.Dataset, name: str) -> dict[str, Any]:
     flat = {str(dim): grid.ravel() for dim, grid in zip(variable.dims, grids, strict=True)}
     size = variable.size
     columns: dict[str, Any] = {"step": flat["step"], "variable": [name] * size, "value": variable.values.ravel()}
-    for label in LABELS:
+    for label in curve_labels():
         columns[label] = flat[label].tolist() if label in flat else [None] * size
     return columns
 

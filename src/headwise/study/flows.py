@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from headwise.core.config import content_hash
-from headwise.core.trajectory import DIMENSIONS
+from headwise.core.variables import DIMENSIONS
 from headwise.store import RunDirectory, check_writable, describe_run, now, run_path
 
 if TYPE_CHECKING:
@@ -29,8 +29,9 @@ def keep_flow(trajectory: xr.Dataset, config: FlowConfig, *, seed: int, out: Pat
     started = now()
     steps = trajectory["step"].values
     end = int(np.ceil(steps[-1]))
-    variables = {str(name): trajectory[name].values for name in trajectory.data_vars if name in DIMENSIONS}
-    coordinates = {dim: trajectory[dim].values.tolist() for dim in ("split", "lag")}
+    variables = {str(name): trajectory[name].values for name in trajectory.data_vars}
+    named = [dim for dim, row in DIMENSIONS.items() if row.entries in ("names", "numbers") and dim in trajectory.coords]
+    coordinates = {dim: trajectory[dim].values.tolist() for dim in named}
     with run.writing():
         run.discard_after(-1)
         run.start(content, coordinates=coordinates, attributes={**trajectory.attrs, "experiment": "flow", "seed": seed})

@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from headwise.core.trajectory import DIMENSIONS, attribute
+from headwise.core.trajectory import attribute
+from headwise.core.variables import VARIABLES
 from headwise.view.report.encode import pack
 from headwise.view.report.happenings import Happenings, read_happenings
 from headwise.view.report.labels import coordinate_labels, phase_sentence
@@ -87,7 +88,7 @@ def _run(
     curves = {
         str(name): by_role(trajectory[name], roles)
         for name in trajectory.data_vars
-        if str(name) in DIMENSIONS and DIMENSIONS[str(name)][0] == "step" and name not in LEFT_OUT
+        if VARIABLES[str(name)].dimensions[0] == "step" and name not in LEFT_OUT
     }
     if index and index["value"]:
         place = {step: i for i, step in enumerate(index["step"])}

@@ -1,0 +1,285 @@
+"""The one table of trajectory variables and of their dimensions; whoever needs a fact about one reads its row.
+
+`assemble` and the store read names and dimensions, `headwise collect` what it gathers, the report page titles, units
+and how to draw, figures their axis labels. A new variable that needs no new drawing is one row here and the code that
+computes it. This module holds facts alone: nothing here computes, stores or draws.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from headwise.core.errors import ConfigError
+
+Entries = Literal["times", "counted from one", "numbers", "names"]
+"""What a dimension's entries are: moments, 1 2 3 ..., numbers with a meaning of their own, or words."""
+
+Gathered = Literal["curve", "final", "best"]
+"""What `headwise collect` takes: every value in long form, the last value of a run, the lowest value of a run."""
+
+PanelKind = Literal["strips", "overlay", "singles", "lags", "curves"]
+"""Attention by lag over training; maps of all heads on one; maps head by head; attention by lag at one moment; lines
+over training."""
+
+PANEL_ORDER: tuple[PanelKind, ...] = ("strips", "overlay", "singles", "lags", "curves")
+"""Panels of a page come in this order, those of one kind in the order of the table."""
+
+
+@dataclass(frozen=True)
+class Dimension:
+    """One dimension: `title` is its name on an axis, `entry` the name of one of its entries."""
+
+    name: str
+    title: str
+    entries: Entries
+    entry: str = "{}"
+
+
+@dataclass(frozen=True)
+class PagePanel:
+    """A panel of the report page; variables whose panels have the same title share one, and a menu offers `choice`."""
+
+    kind: PanelKind
+    title: str = ""
+    choice: str = ""
+    shown: Literal["if measured", "if it varies"] = "if measured"
+
+
+CURVES = (PagePanel("curves"),)
+
+
+@dataclass(frozen=True)
+class Variable:
+    """One variable: `about` says in a sentence what it is, `axis` is its name on an axis, `limits` is what an axis
+    always holds. A variable from the detector is drawn like the others but never part of a trajectory.
+    """
+
+    name: str
+    dimensions: tuple[str, ...]
+    title: str
+    about: str
+    unit: str = ""
+    axis: str = ""
+    limits: tuple[float | None, float | None] = (None, None)
+    gathered: tuple[Gathered, ...] = ("curve",)
+    page: tuple[PagePanel, ...] = field(default=CURVES)
+    source: Literal["trajectory", "detector"] = "trajectory"
+
+    @property
+    def axis_name(self) -> str:
+        """The quantity in running text: `axis`, or the title in lower case."""
+        return self.axis or self.title.lower()
+
+    @property
+    def axis_label(self) -> str:
+        """What a figure writes beside an axis: the quantity and its unit."""
+        return f"{self.axis_name} ({self.unit})" if self.unit else self.axis_name
+
+
+DIMENSIONS: dict[str, Dimension] = {
+    row.name: row
+    for row in (
+        Dimension("step", "step", "times"),
+        Dimension("snapshot", "step", "times"),
+        Dimension("split", "data", "names"),
+        Dimension("predictor", "predictor", "names"),
+        Dimension("block", "block", "counted from one", "block {}"),
+        Dimension("head", "head", "counted from one", "head {}"),
+        Dimension("head2", "other head", "counted from one", "head {}"),
+        Dimension("lag", "lag", "numbers"),
+        Dimension("group", "group", "counted from one", "I({})"),
+        Dimension("place", "place", "names"),
+        Dimension("feature", "feature", "counted from one", "feature {}"),
+        Dimension("position", "position", "counted from one", "position {}"),
+        Dimension("query", "query position", "numbers"),
+        Dimension("key", "key position", "numbers"),
+    )
+}
+"""Every dimension, in the order in which tables name them. `seed` is none of them: it stacks whole trajectories."""
+
+BY_HEAD = ("step", "block", "head")
+SHARE = (0.0, 1.0)
+POSITIVE = (0.0, None)
+
+ROWS: tuple[Variable, ...] = (
+    Variable(
+        "attention_by_lag",
+        (*BY_HEAD, "lag"),
+        "Attention by lag",
+        "Share of a head's attention on each lag, mean over counted queries; lag 1 is the query's own token.",
+        unit="share",
+        axis="attention",
+        limits=SHARE,
+        page=(
+            PagePanel("strips", "What each head looks at, over training"),
+            PagePanel("lags", "Attention by lag, now"),
+        ),
+    ),
+    Variable(
+        "attention_map",
+        ("snapshot", "block", "head", "query", "key"),
+        "Attention maps",
+        "Attention of each query to each key, mean over test sequences.",
+        unit="share",
+        axis="attention",
+        limits=SHARE,
+        gathered=(),
+        page=(PagePanel("overlay", "Attention, all heads"), PagePanel("singles", "Each head alone")),
+    ),
+    Variable(
+        "kl",
+        ("step", "predictor"),
+        "KL from predictor to model",
+        "Divergence KL(predictor || model), mean over counted positions: 0 where the model predicts the same.",
+        unit="nats",
+        axis="KL",
+        limits=POSITIVE,
+        gathered=("curve", "final"),
+        page=(PagePanel("curves", "KL divergence", "predictor to model"),),
+    ),
+    Variable(
+        "kl_reverse",
+        ("step", "predictor"),
+        "KL from model to predictor",
+        "Divergence KL(model || predictor), mean over counted positions.",
+        unit="nats",
+        axis="KL",
+        limits=POSITIVE,
+        gathered=(),
+        page=(PagePanel("curves", "KL divergence", "model to predictor"),),
+    ),
+    Variable(
+        "excess_loss",
+        ("step",),
+        "Excess loss",
+        "Test loss above that of the true law on the same targets.",
+        unit="nats",
+        limits=POSITIVE,
+        gathered=("curve", "final", "best"),
+    ),
+    Variable(
+        "competition_index",
+        ("step",),
+        "Competition index",
+        "How alike the heads of a block attend, mean over pairs: 1 the same pattern, 0 disjoint patterns.",
+        unit="0 apart, 1 alike",
+        limits=SHARE,
+        gathered=(),
+        source="detector",
+    ),
+    Variable(
+        "attention_by_group",
+        (*BY_HEAD, "group"),
+        "Attention by group",
+        "Share of a head's attention on the lags of each group.",
+        unit="share",
+        axis="attention",
+        limits=SHARE,
+    ),
+    Variable(
+        "value_coefficient",
+        (*BY_HEAD, "group"),
+        "Value coefficient",
+        "Coefficients of a head's value circuit on the feature directions, corrected for their overlap.",
+        page=(PagePanel("curves", "Value alignment", "coefficient"),),
+    ),
+    Variable(
+        "value_alignment",
+        (*BY_HEAD, "group"),
+        "Value alignment",
+        "Inner product of a head's value circuit with each feature direction.",
+        axis=r"$\langle V_k, V_j^\star\rangle$",
+        gathered=(),
+        page=(PagePanel("curves", "Value alignment", "inner product"),),
+    ),
+    Variable(
+        "value_cosine",
+        (*BY_HEAD, "group"),
+        "Value cosine",
+        "Cosine between a head's value circuit and each feature direction.",
+        gathered=(),
+        page=(PagePanel("curves", "Value alignment", "cosine"),),
+    ),
+    Variable(
+        "loss",
+        ("step", "split"),
+        "Loss",
+        "Mean cross-entropy on the training batch and on the test sequences; of a flow, its population loss.",
+        unit="nats",
+    ),
+    Variable(
+        "attention_entropy",
+        BY_HEAD,
+        "Attention entropy",
+        "Entropy of a head's attention, mean over counted queries: 0 where each query looks at one token.",
+        unit="nats",
+        limits=POSITIVE,
+        gathered=(),
+    ),
+    Variable(
+        "loss_part",
+        ("step", "feature", "position"),
+        "Loss by feature and position",
+        "The part of a flow's loss that each feature contributes at each position.",
+        gathered=(),
+    ),
+    Variable(
+        "learning_rate",
+        ("step",),
+        "Learning rate",
+        "The optimiser's learning rate at each evaluation.",
+        limits=POSITIVE,
+        gathered=(),
+        page=(PagePanel("curves", shown="if it varies"),),
+    ),
+    Variable(
+        "head_overlap",
+        (*BY_HEAD, "head2"),
+        "Head overlap",
+        "Attention that two heads share, the sum over lags of the smaller share: 1 the same pattern, 0 disjoint.",
+        limits=SHARE,
+        page=(),
+    ),
+    Variable(
+        "attention_concentration",
+        BY_HEAD,
+        "Attention concentration",
+        "Sum over lags of the squared share of attention: 1 where a head looks at one lag alone.",
+        limits=SHARE,
+        gathered=(),
+        page=(),
+    ),
+    Variable(
+        "attention_on",
+        (*BY_HEAD, "place"),
+        "Attention on named places",
+        "Attention on the query's own token, the one before it and the first one; the induction score.",
+        unit="share",
+        axis="attention",
+        limits=SHARE,
+        gathered=(),
+        page=(),
+    ),
+    Variable(
+        "write_alignment",
+        (*BY_HEAD, "head2"),
+        "Write alignment",
+        "Cosine between what two heads write, over all counted tokens: below 0 one takes back what the other adds.",
+        limits=(-1.0, 1.0),
+        gathered=(),
+        page=(),
+    ),
+)
+"""The table. Its order is the order of curves on the report page."""
+
+VARIABLES: dict[str, Variable] = {row.name: row for row in ROWS}
+
+
+def variable(name: str) -> Variable:
+    """The row of a trajectory variable; a name that is not in the table is an error that lists those that are."""
+    row = VARIABLES.get(name)
+    if row is None or row.source != "trajectory":
+        known = ", ".join(row.name for row in VARIABLES.values() if row.source == "trajectory")
+        raise ConfigError(f"unknown trajectory variable {name!r}; known: {known}")
+    return row
