@@ -8,7 +8,7 @@ export OMP_NUM_THREADS := 1
 
 install: $(VENV)/.installed
 
-$(VENV)/.installed: pyproject.toml constraints.txt setup.py $(wildcard src/headwise/model/*.cpp src/headwise/model/*.h)
+$(VENV)/.installed: pyproject.toml constraints.txt setup.py src/headwise/model/kernel_sources.py $(wildcard src/headwise/model/*.cpp src/headwise/model/*.h)
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[test]'
 	touch $@

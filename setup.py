@@ -1,26 +1,22 @@
 """Build the optional kernel: installation goes on without it where no C++ compiler is found."""
 
+import runpy
+from pathlib import Path
+
 from setuptools import Extension, setup
 
-PARTS = ("vectors", "scores", "values", "attention", "dropped", "loss", "block")
+MODEL = Path("src/headwise/model")
+kernel = runpy.run_path(str(Path(__file__).parent / MODEL / "kernel_sources.py"))
 
 setup(
     ext_modules=[
         Extension(
             "headwise.model._kernel",
-            sources=["src/headwise/model/kernel.cpp"],
-            depends=[f"src/headwise/model/kernel_{part}.h" for part in PARTS],
+            sources=[str(MODEL / kernel["SOURCE"])],
+            depends=[str(MODEL / name) for name in (*kernel["HEADERS"], "kernel_sources.py")],
+            define_macros=[(kernel["MACRO"], f'"{kernel["sources_hash"](Path(__file__).parent / MODEL)}"')],
             language="c++",
-            # No -march: environments are shared between machines, and the kernel picks its instructions when loaded.
-            # No -ffast-math: a loss that becomes NaN must be seen.
-            extra_compile_args=[
-                "-std=c++17",
-                "-O3",
-                "-fno-math-errno",
-                "-fno-trapping-math",
-                "-ffp-contract=fast",
-                "-Wno-psabi",
-            ],
+            extra_compile_args=list(kernel["FLAGS"]),
             optional=True,
         )
     ]

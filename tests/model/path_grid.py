@@ -15,6 +15,7 @@ MINIMAL = MINIMAL_PUBLISHED
 
 GRID: dict[str, ModelConfig] = {
     "minimal": MINIMAL,
+    "minimal, unscaled": MINIMAL.model_copy(update={"score_scale": "none"}),
     "minimal, one head": MINIMAL.model_copy(update={"heads": 1}),
     "minimal, 16 heads": MINIMAL.model_copy(update={"heads": 16}),
     "minimal, product score": MINIMAL.model_copy(update={"score": "product", "score_scale": "head"}),

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Iterator
-from typing import ClassVar, get_args
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -12,13 +11,11 @@ import torch
 from path_grid import EVERYWHERE, GRID, MINIMAL, PUBLISHED, TEXT, gradient, random_batch, random_decoder
 
 from headwise.model import kernel
-from headwise.model.compute import ComputeConfig
 from headwise.model.config import FULL_TEXT, DropoutConfig, ModelConfig
 from headwise.model.decoder import Decoder
 from headwise.model.dropout import Site, keep_bits, stream_keys, threshold
 from headwise.model.folded import output_place
 from headwise.model.kernel_engine import KernelEngine
-from headwise.model.paths import choose
 from headwise.model.reference import ReferenceEngine
 from headwise.model.tables import Output
 
@@ -159,24 +156,3 @@ def test_a_diverged_loss_is_seen(level: str) -> None:
                 assert np.isnan(loss)
             with torch.no_grad():
                 parameter.flatten()[0] = kept
-
-
-def test_a_library_of_other_sources_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Longer(kernel.Model):
-        _fields_: ClassVar = [("more", ctypes.c_int64)]
-
-    kernel.load.cache_clear()
-    monkeypatch.setattr(kernel, "Model", Longer)
-    assert "install headwise again" in str(kernel.missing())
-    assert choose(MINIMAL, ComputeConfig()).path == "torch"
-    monkeypatch.undo()
-    kernel.load.cache_clear()
-    assert kernel.missing() is None
-
-
-def test_the_path_is_chosen_and_explained() -> None:
-    choice = choose(MINIMAL, ComputeConfig())
-    assert choice.path == "kernel"
-    assert kernel.level() in choice.why
-    assert choose(MINIMAL, ComputeConfig(dtype="float64")).path == "torch"
-    assert choose(MINIMAL, ComputeConfig(path="torch")).path == "torch"

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import pytest
 import torch
-from path_grid import GRID, MINIMAL, TEXT, gradient, random_batch, random_decoder
+from path_grid import GRID, gradient, random_batch, random_decoder
 
-from headwise.model.compute import ComputeConfig
 from headwise.model.config import ModelConfig
-from headwise.model.paths import choose, make_engine
 from headwise.model.reference import ReferenceEngine
 from headwise.model.tabulated import TabulatedEngine
 
@@ -42,17 +40,3 @@ def test_evaluation_equals_the_reference(config: ModelConfig) -> None:
     torch.testing.assert_close(summary.map[0], attention[0].mean(0), rtol=1e-11, atol=1e-13)
     entropy = torch.special.entr(attention[0]).sum(-1).mean((0, 2))
     torch.testing.assert_close(summary.entropy[0], entropy, rtol=1e-10, atol=1e-12)
-
-
-def test_models_outside_fall_back_and_say_so() -> None:
-    two_blocks = MINIMAL.model_copy(update={"blocks": 2})
-    pre_norm = TEXT.model_copy(update={"norm": "pre"})
-    for config, word in ((two_blocks, "model.blocks = 2"), (pre_norm, "model.norm = pre")):
-        for path in ("auto", "torch"):
-            compute = ComputeConfig(path=path)
-            choice = choose(config, compute)
-            assert choice.path == "reference"
-            assert word in choice.why
-            assert make_engine(random_decoder(config), compute, dropout_seed=0).name == "reference"
-    assert choose(MINIMAL, ComputeConfig(path="torch")).path == "torch"
-    assert choose(MINIMAL, ComputeConfig(path="reference")) == ("reference", "asked for")

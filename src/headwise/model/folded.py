@@ -88,7 +88,7 @@ def output_place(decoder: Decoder, queries: int) -> Output:
 
 
 def fold(decoder: Decoder, queries: int, *, embedding_dropout: float, output: Output) -> Folded:
-    """Fold a decoder for which `tables.additive` holds, for `queries` counted positions.
+    """Fold a decoder that the fast paths handle (`handled`), for `queries` counted positions.
 
     Dropped inputs have their values projected, for which the output matrix is always folded in.
     """

@@ -25,6 +25,10 @@
 #include <cstring>
 #include <new>
 
+#ifndef HEADWISE_SOURCES
+#error "setup.py builds the kernel: it compiles in the hash of the sources"
+#endif
+
 static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "dropout masks are read as little-endian 16-bit lanes");
 
 namespace {
@@ -235,7 +239,11 @@ int level = best_level();
 
 extern "C" {
 
-// Sizes of the structures, so that a library and a caller from different sources notice.
+// Which sources this was built from (kernel_sources.py), and by which compiler.
+const char* headwise_sources() { return HEADWISE_SOURCES; }
+const char* headwise_compiler() { return __VERSION__; }
+
+// Sizes of the structures, for the test that holds them to Python's.
 void headwise_sizes(int64_t* sizes) {
     sizes[0] = sizeof(Model);
     sizes[1] = sizeof(Batch);

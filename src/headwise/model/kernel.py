@@ -1,8 +1,4 @@
-"""The compiled kernel as Python sees it: where its library is, its structures, its functions.
-
-The structures mirror those of kernel.cpp field by field. They hold addresses only: whoever fills one keeps its tensors
-alive.
-"""
+"""The compiled kernel as Python sees it: where its library is, whether it may be used, and its functions."""
 
 from __future__ import annotations
 
@@ -10,67 +6,19 @@ import ctypes
 from functools import cache
 from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
-from typing import ClassVar
 
 import numpy as np
-import torch
+
+from headwise.model.kernel_sources import sources_hash
 
 LEVELS = ("plain", "avx2", "avx512")
 """Instruction sets the kernel is compiled for, slowest first; beyond `plain` only on x86."""
 STAGES = ("attention", "row by row", "matrix products", "loss", "attention backward", "sums in double")
 """What a step's time is divided into."""
-SITES = 5
-"""Dropout sites, in the order of `dropout.Site`."""
 
 
-class Drop(ctypes.Structure):
-    _fields_: ClassVar = [("threshold", ctypes.c_uint32), ("scale", ctypes.c_float)]
-
-
-class Model(ctypes.Structure):
-    _fields_: ClassVar = [
-        *((name, ctypes.c_int32) for name in ("positions", "queries", "heads", "dictionary", "rows", "writes")),
-        *((name, ctypes.c_int32) for name in ("units", "context", "tokens_pitch", "score_pitch", "writes_pitch")),
-        *((name, ctypes.c_int32) for name in ("keys_pitch", "queries_pitch", "units_pitch", "read_pitch")),
-        *((name, ctypes.c_int32) for name in ("value_columns", "value_pitch", "mixed_pitch")),
-        *((name, ctypes.c_int32) for name in ("head_size", "score_blocks", "value_blocks", "project_rows")),
-        *((name, ctypes.c_int32) for name in ("residual", "norm", "together", "tile", "chunk")),
-        ("epsilon", ctypes.c_float),
-        ("drops", Drop * SITES),
-        *((name, ctypes.c_void_p) for name in ("score", "value", "output_t", "output")),
-        *((name, ctypes.c_void_p) for name in ("stream", "offset", "project", "lag")),
-        *((name, ctypes.c_void_p) for name in ("hidden_t", "hidden", "hidden_bias", "gain", "shift", "back")),
-        *((name, ctypes.c_void_p) for name in ("back_t", "back_bias", "read_t", "read", "read_bias")),
-    ]
-
-
-class Batch(ctypes.Structure):
-    _fields_: ClassVar = [
-        *((name, ctypes.c_int64) for name in ("first", "last")),
-        *((name, ctypes.c_void_p) for name in ("tokens", "targets")),
-        ("keys", ctypes.c_void_p * SITES),
-        ("weight", ctypes.c_float),
-        ("seconds", ctypes.c_void_p),
-    ]
-
-
-class Gradients(ctypes.Structure):
-    _fields_: ClassVar = [
-        *((name, ctypes.c_void_p) for name in ("score", "value", "output_t", "stream", "offset", "project", "lag")),
-        *((name, ctypes.c_void_p) for name in ("hidden_t", "hidden_bias", "gain", "shift", "back", "back_bias")),
-        *((name, ctypes.c_void_p) for name in ("read_t", "read_bias")),
-        *((name, ctypes.c_void_p) for name in ("part", "total")),
-        ("size", ctypes.c_int64),
-    ]
-
-
-class Attended(ctypes.Structure):
-    _fields_: ClassVar = [(name, ctypes.c_void_p) for name in ("logits", "map", "map_total", "entropy")]
-
-
-def address(tensor: torch.Tensor) -> int | None:
-    """Where a tensor's data begin; null for an empty one."""
-    return tensor.data_ptr() if tensor.numel() else None
+class WrongKernel(Exception):
+    """A library that is there and must not be used; the message gives the reason."""
 
 
 def library_path() -> Path | None:
@@ -81,13 +29,21 @@ def library_path() -> Path | None:
 
 @cache
 def load(path: Path) -> ctypes.CDLL:
-    """Open a library and declare its functions; `OSError` when its structures are not the ones above."""
-    library = ctypes.CDLL(str(path))
-    expected = [ctypes.sizeof(structure) for structure in (Model, Batch, Gradients, Attended)]
-    sizes = (ctypes.c_int64 * len(expected))()
-    library.headwise_sizes(sizes)
-    if list(sizes) != expected:
-        raise OSError("it was built from other sources; install headwise again")
+    """Open a library and declare its functions; `WrongKernel` if it was not built from the sources installed here."""
+    expected = sources_hash(Path(__file__).parent)
+    if expected is None:
+        raise WrongKernel("its sources are not installed beside it, so it cannot be checked")
+    try:
+        library = ctypes.CDLL(str(path))
+    except OSError as problem:
+        raise WrongKernel(f"it does not load: {problem}") from None
+    built_from = getattr(library, "headwise_sources", None)
+    if built_from is None:
+        raise WrongKernel("it was built from older sources")
+    built_from.restype = library.headwise_compiler.restype = ctypes.c_char_p
+    found = built_from().decode()
+    if found != expected:
+        raise WrongKernel(f"it was built from other sources ({found}) than those installed ({expected})")
     library.headwise_train.argtypes = [ctypes.c_void_p] * 3
     library.headwise_train.restype = ctypes.c_double
     library.headwise_evaluate.argtypes = [ctypes.c_void_p] * 3
@@ -107,10 +63,8 @@ def missing() -> str | None:
         return "the kernel was not built at installation (no C++ compiler found then)"
     try:
         load(path)
-    except AttributeError:
-        return "the kernel does not load: it was built from older sources; install headwise again"
-    except OSError as problem:
-        return f"the kernel does not load: {problem}"
+    except WrongKernel as problem:
+        return f"the kernel cannot be used: {problem}; install headwise again"
     return None
 
 
@@ -125,6 +79,16 @@ def library() -> ctypes.CDLL:
 def level() -> str:
     """The instruction set in use."""
     return LEVELS[library().headwise_level()]
+
+
+def identity() -> dict[str, str]:
+    """What the last bits of a result depend on: the sources and the compiler of the kernel, and its instruction set."""
+    opened = library()
+    return {
+        "sources": opened.headwise_sources().decode(),
+        "compiler": opened.headwise_compiler().decode(),
+        "instructions": level(),
+    }
 
 
 def keep_bits(key: int, elements: int, threshold: int) -> np.ndarray:

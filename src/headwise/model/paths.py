@@ -1,7 +1,8 @@
 """Which path computes a model: the kernel, pure torch or the reference, and why that one.
 
-All compute the same function; they differ in speed and in the last bits. A model outside the fast paths falls back to
-the reference, whatever was asked for; `Choice.why` says so, for the caller to show once.
+All compute the same function; they differ in speed and in the last bits. A model that the fast paths do not handle
+(`handled`) is computed on the reference, even if a fast path was asked for; `Choice.why` gives the reason, which the
+caller shows once.
 """
 
 from __future__ import annotations
@@ -14,9 +15,9 @@ from headwise.model.compute import ComputeConfig
 from headwise.model.config import ModelConfig
 from headwise.model.decoder import Decoder
 from headwise.model.engine import Engine
+from headwise.model.handled import not_handled
 from headwise.model.kernel_engine import KernelEngine
 from headwise.model.reference import ReferenceEngine
-from headwise.model.tables import additive
 from headwise.model.tabulated import TabulatedEngine
 
 
@@ -31,10 +32,9 @@ def choose(model: ModelConfig, compute: ComputeConfig) -> Choice:
     """The path that `make_engine` takes for this model."""
     if compute.path == "reference":
         return Choice("reference", "asked for")
-    if model.blocks > 1:
-        return Choice("reference", f"the fast paths hold one block, model.blocks = {model.blocks}")
-    if not additive(model):
-        return Choice("reference", f"the fast paths need attention on the input itself, model.norm = {model.norm}")
+    problem = not_handled(model)
+    if problem is not None:
+        return Choice("reference", problem)
     if compute.path == "torch":
         return Choice("torch", "asked for")
     problem = _outside_kernel(compute)

@@ -1,4 +1,4 @@
-"""Attention over the input alone as small tables (paper §2.2): exact, because the input is additive.
+"""Attention over the input alone as small tables (paper §2.2): exact, because the input is a sum.
 
 Before the first block the stream is token row plus position row. Without a layer norm in between, queries, keys and
 values inherit that: an attention logit is the sum of four entries of one table per head, a value carried through the
@@ -16,7 +16,6 @@ from typing import Literal, NamedTuple
 import torch
 from torch import Tensor
 
-from headwise.model.config import ModelConfig
 from headwise.model.decoder import Attention, Decoder
 
 
@@ -35,11 +34,6 @@ class Tables(NamedTuple):
 
 Output = Literal["folded", "apart"]
 """Where the output matrix is: in the values' table, which then has the stream's width for every head, or behind it."""
-
-
-def additive(config: ModelConfig) -> bool:
-    """Whether tables hold this model's attention, dropout aside: one block and no norm before it."""
-    return config.blocks == 1 and config.norm != "pre"
 
 
 def tabulate(decoder: Decoder, *, output: Output = "folded") -> Tables:

@@ -2,7 +2,8 @@
 
 Attention logits are gathered from the score table, value rows from the value table; everything after attention is the
 decoder's own code. Autograd runs through each chunk down to the tables and once per step from the tables to the
-weights. Dropout on embeddings breaks the additive form; such a step projects after all (`dropped_attention`).
+weights. With dropout on embeddings the input is no longer a sum of two table rows; such a step computes projections
+after all (`dropped_attention`).
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from headwise.model.decoder import Decoder
 from headwise.model.dropout import DropoutMasks, Site, threshold
 from headwise.model.dropped_attention import attend_dropped
 from headwise.model.engine import AttentionSummary, SummedAttention, Visit, chunks, sequences_at_a_time
+from headwise.model.handled import require_handled
 from headwise.model.reference import ReferenceEngine
 from headwise.model.table_attention import Rows, TableAttention, arranged
 from headwise.model.tables import tabulate
@@ -23,11 +25,12 @@ NARROW = 128
 
 
 class TabulatedEngine:
-    """Runs a decoder for which `tables.additive` holds, on any device and in any precision."""
+    """Runs a decoder that the fast paths handle (`handled`), on any device and in any precision."""
 
     name = "torch"
 
     def __init__(self, decoder: Decoder, *, dropout_seed: int, chunk: int) -> None:
+        require_handled(decoder.config)
         self.decoder, self.dropout_seed, self.chunk = decoder, dropout_seed, chunk
         self._attention = TableAttention(decoder)
         self._reference = ReferenceEngine(decoder, dropout_seed=dropout_seed, chunk=chunk)
