@@ -7,7 +7,6 @@ restricted-context models that a run is compared with are executed first.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import torch
@@ -18,9 +17,7 @@ from headwise.study.config import RunConfig, window_config
 from headwise.study.place import place
 from headwise.study.prepared_run import PreparedRun
 from headwise.study.resumed_config import with_stored_compute
-from headwise.study.train_run import Report, StopAsked, train_run
-
-Notify = Callable[[str], None]
+from headwise.study.train_run import Notify, Report, StopAsked, train_run
 
 
 def execute(
@@ -60,5 +57,13 @@ def execute(
     with run.writing():
         if on_damage == "refuse" and run.read_manifest() is not None:
             return run
-        train_run(prepared, run, report=report, stop_asked=stop_asked, on_damage=on_damage, argv=argv or sys.argv)
+        train_run(
+            prepared,
+            run,
+            report=report,
+            notify=notify,
+            stop_asked=stop_asked,
+            on_damage=on_damage,
+            argv=argv or sys.argv,
+        )
     return run

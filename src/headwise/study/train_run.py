@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
 import torch
 
 from headwise.core.errors import Interrupted
 from headwise.store import OnDamage, RunDirectory, describe_run, now
+from headwise.study.kernel_change import kernel_change, kernel_of
 from headwise.study.prepared_run import PreparedRun
 from headwise.study.recorder import Recorder
 from headwise.study.resumed_config import as_stored
@@ -34,6 +36,7 @@ class Progress:
 
 
 Report = Callable[[Progress], None]
+Notify = Callable[[str], None]
 StopAsked = Callable[[], bool]
 
 
@@ -42,6 +45,7 @@ def train_run(
     run: RunDirectory,
     *,
     report: Report,
+    notify: Notify,
     stop_asked: StopAsked,
     on_damage: OnDamage,
     argv: list[str],
@@ -64,7 +68,7 @@ def train_run(
         training.step = checkpoint.step
         training.batch_loss = float.fromhex(checkpoint.state["batch_loss"])
     started = now()
-    run.log("started" if checkpoint is None else "resumed", {"step": training.step, "engine": prepared.engine.name})
+    _log_beginning(prepared, run, "started" if checkpoint is None else "resumed", notify=notify)
     recorder = Recorder(prepared.evaluator, config.measure, last=config.train.steps)
 
     def save(training: Training) -> None:
@@ -110,3 +114,17 @@ def train_run(
             engine=prepared.engine.name,
         )
     )
+
+
+def _log_beginning(
+    prepared: PreparedRun, run: RunDirectory, event: Literal["started", "resumed"], *, notify: Notify
+) -> None:
+    """Log with which kernel the run goes on from here, and say once if that changed since it was begun."""
+    engine = prepared.engine
+    fields: dict[str, Any] = {"step": prepared.training.step, "engine": engine.name}
+    if (present := kernel_of(engine)) is not None:
+        fields["kernel"] = present
+    if event == "resumed" and (change := kernel_change(run, engine)) is not None:
+        fields["note"] = change
+        notify(f"{prepared.config.experiment}: {change}")
+    run.log(event, fields)
