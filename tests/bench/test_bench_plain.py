@@ -7,11 +7,14 @@ import torch
 
 from headwise.bench.accuracy import gradient_errors, relu_flips
 from headwise.bench.cases import NAMES, Name, Sizes, contenders, engine, paper_sizes, prepared
-from headwise.bench.plain import PlainMinimal, oracle_gradients, plain_evaluation, plain_model
+from headwise.bench.plain import PlainMinimal, plain_evaluation, plain_model
+from headwise.bench.plain_gradients import plain_gradients
 from headwise.model import kernel
+from headwise.model.config import DropoutConfig
 from headwise.model.decoder import Decoder
 from headwise.model.dropout import DropoutMasks
 
+PATHS = ["reference", "torch"] + (["kernel"] if kernel.missing() is None else [])
 TRAINING: tuple[Name, ...] = ("minimal", "full", "full_embedding_dropout")
 
 
@@ -45,7 +48,7 @@ def test_plain_evaluates_the_decoder(case: Name) -> None:
 @pytest.mark.parametrize("path", ["reference", "torch"])
 def test_paths_equal_torchs_own_layer_with_the_same_masks(case: Name, path: str) -> None:
     decoder, inputs, targets = moved(small(case))
-    expected = oracle_gradients(decoder, inputs, targets, seed=1, step=4)
+    expected = plain_gradients(decoder, inputs, targets, seed=1, step=4)
     engine(path, decoder).loss_and_gradients(inputs, targets, step=4)  # type: ignore[arg-type]
     scale = torch.stack([g.norm() for g in expected]).norm()
     for parameter, grad in zip(decoder.parameters(), expected, strict=True):
@@ -55,10 +58,9 @@ def test_paths_equal_torchs_own_layer_with_the_same_masks(case: Name, path: str)
 
 @pytest.mark.parametrize("case", TRAINING)
 def test_float32_paths_are_as_exact_as_plain(case: Name) -> None:
-    paths = ["reference", "torch"] + (["kernel"] if kernel.missing() is None else [])
-    errors = gradient_errors(paper_sizes(case, batch=60), paths)  # type: ignore[arg-type]
+    errors = gradient_errors(paper_sizes(case, batch=60), PATHS)  # type: ignore[arg-type]
     assert errors["relu_flips"] == 0
-    for path in paths:
+    for path in PATHS:
         assert errors[path] < 1e-5
         assert errors[path] < max(3 * errors["plain"], 3e-7)
 
@@ -79,9 +81,26 @@ def test_a_flipped_unit_is_detected() -> None:
 
 
 @pytest.mark.parametrize("case", NAMES)
-def test_contenders_of_a_case_all_run(case: Name) -> None:
-    for run in contenders(case, small(case)).values():
-        run()
+def test_contenders_of_a_case_compute_the_same(case: Name) -> None:
+    """Nothing is faster than the others by computing something else: dropout aside, one loss, one set of logits and
+    one attention map, that of the decoder on the whole batch in float64."""
+    sizes = small(case)
+    # More sequences than one chunk holds.
+    sizes = sizes._replace(model=sizes.model.model_copy(update={"dropout": DropoutConfig()}), batch=61)
+    decoder, inputs, targets = prepared(sizes)
+    with torch.no_grad():
+        logits, [attention] = decoder.double()(inputs, sizes.T)
+    loss = torch.nn.functional.cross_entropy(logits.flatten(0, 1), targets.flatten())
+    found = {name: run() for name, run in contenders(case, sizes).items()}
+    plain = {"plain", "plain_chunked"} | ({"plain_pairwise"} if case == "minimal" else set())
+    assert set(found) == plain | set(PATHS)
+    for name, result in found.items():
+        if case != "evaluation":
+            assert result == pytest.approx(loss.item(), rel=1e-6), name
+        elif name in plain:
+            torch.testing.assert_close(result.double(), logits, rtol=1e-4, atol=1e-5)
+        else:
+            torch.testing.assert_close(result.map[0], attention.mean(0), rtol=1e-4, atol=1e-6)
 
 
 def test_both_ways_to_write_the_minimal_model_agree() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -11,7 +12,8 @@ from headwise.bench.cases import NAMES, paper_sizes
 from headwise.bench.floor import operations
 from headwise.bench.memory import peak_gigabytes
 from headwise.bench.page import page
-from headwise.bench.run import render, run_benchmark
+from headwise.bench.run import run_benchmark
+from headwise.bench.text import render
 from headwise.bench.timing import interleaved, ratio, spread
 from headwise.model import kernel
 
@@ -50,6 +52,13 @@ def test_text_and_page_name_the_machine_and_every_number(result: dict[str, dict]
             assert f"{value:.1f}" in text
             assert f"{value:.1f} (" in written
             assert f"{result['memory'][case][path]:.2f}" in written
+
+
+def test_the_page_in_the_docs_is_that_of_the_stored_measurement() -> None:
+    """`python -m headwise.bench.page docs/performance.json` writes it anew after a change of its words."""
+    docs = Path(__file__).parents[2] / "docs"
+    measured = json.loads((docs / "performance.json").read_text())
+    assert (docs / "performance.md").read_text() == page(measured)
 
 
 def test_a_page_from_a_poor_measurement_says_so(result: dict[str, dict]) -> None:

@@ -1,4 +1,4 @@
-"""Batches against SciPy one flow at a time; parallel against serial; speed and memory."""
+"""Batches against SciPy one flow at a time; parallel against serial; memory."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import pytest
 from headwise.flow.config import FlowConfig
 from headwise.flow.ensemble import ensemble, solve_together
 from headwise.flow.simulate import solve_flow
-from headwise.flow.speed import measure_speed
 from headwise.flow.stages import offshoots, stage_times
 
 MIXED = [
@@ -68,11 +67,3 @@ def test_memory_is_bounded_by_the_batch() -> None:
 
     peak(16)
     assert peak(64) < 1.5 * peak(16)
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(1800)
-def test_an_ensemble_is_twenty_times_faster_than_the_loop() -> None:
-    """1,000 flows (T = 40, h = 3, to t = 3000, rtol 1e-9) on two processes."""
-    report = measure_speed(FlowConfig(), flows=1000, sample=6, workers=2)
-    assert report.ratio >= 20, report

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from headwise.bench.cases import SEED, Contender, Sizes, engine, prepared
-from headwise.bench.plain import oracle_gradients
+from headwise.bench.plain_gradients import plain_gradients
 from headwise.model.decoder import Decoder
 from headwise.model.dropout import DropoutMasks
 
@@ -21,8 +21,8 @@ def gradient_errors(sizes: Sizes, paths: list[Contender]) -> dict[str, float]:
     """
     decoder, inputs, targets = prepared(sizes)
     exact_decoder = copy.deepcopy(decoder).double()
-    exact = _joined(oracle_gradients(exact_decoder, inputs, targets, seed=SEED, step=0))
-    found = {"plain": oracle_gradients(decoder, inputs, targets, seed=SEED, step=0)}
+    exact = _joined(plain_gradients(exact_decoder, inputs, targets, seed=SEED, step=0))
+    found = {"plain": plain_gradients(decoder, inputs, targets, seed=SEED, step=0)}
     for path in paths:
         engine(path, decoder).loss_and_gradients(inputs, targets, step=0)
         found[path] = [p.grad.clone() for p in decoder.parameters() if p.grad is not None]

@@ -1,20 +1,17 @@
-"""The models as people would write them in torch: the baseline of the benchmark and the independent oracle of the fast
-paths. Shares no code with `model` beyond the weights it copies and, as an oracle, the dropout masks.
+"""The models as people would write them in torch: the baseline of the benchmark.
+
+Shares no code with `model` beyond the weights it copies, so that it can also check the paths (`plain_gradients`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Literal, cast
-from unittest import mock
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
 from headwise.model.decoder import Decoder
-from headwise.model.dropout import DropoutMasks, Site
 
 
 class PlainFull(nn.Module):
@@ -162,51 +159,6 @@ def plain_evaluation(model: Plain, inputs: Tensor, *, counted: int, chunk: int |
     model.eval()
     size = chunk or inputs.shape[0]
     return torch.cat([model(inputs[i : i + size], counted) for i in range(0, inputs.shape[0], size)])
-
-
-def oracle_gradients(decoder: Decoder, inputs: Tensor, targets: Tensor, *, seed: int, step: int) -> list[Tensor]:
-    """Gradients of the plain model with the given dropout masks, in the shapes of the decoder's parameters."""
-    model = plain_model(decoder)
-    with given_masks(model, decoder, DropoutMasks(seed=seed, step=step), targets.shape[1]):
-        plain_step(model, inputs, targets, chunk=None)
-    return model.gradients_like(decoder)
-
-
-@contextmanager
-def given_masks(model: Plain, decoder: Decoder, masks: DropoutMasks, counted: int) -> Iterator[None]:
-    """Let a plain model drop what `masks` say. They cover the counted queries; nothing else reaches the loss."""
-    if isinstance(model, PlainMinimal):
-        yield
-        return
-    rates, layer = decoder.config.dropout, model.layer
-    branch = _Given(masks, rates.attention_branch, Site.ATTENTION_BRANCH, counted)
-    attention = _Given(masks, rates.attention, Site.ATTENTION, counted)
-    model.add_module("dropout", _Given(masks, rates.embedding, Site.EMBEDDING, decoder.positions))
-    layer.add_module("dropout", _Given(masks, rates.mlp, Site.MLP, counted))
-    layer.add_module("dropout2", _Given(masks, rates.mlp_branch, Site.MLP_BRANCH, counted))
-
-    def attend(x: Tensor, attn_mask: Tensor, key_padding_mask: Tensor | None, is_causal: bool = False) -> Tensor:
-        # Asked for its weights, torch applies its dropout function to them; that function is replaced below.
-        return branch.forward(layer.self_attn(x, x, x, attn_mask=attn_mask, need_weights=True)[0])
-
-    def drop(weights: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-        split = weights.view(-1, decoder.config.heads, *weights.shape[-2:])
-        return attention.forward(split).view_as(weights)
-
-    with mock.patch.object(layer, "_sa_block", attend), mock.patch("torch.nn.functional.dropout", drop):
-        yield
-
-
-class _Given(nn.Module):
-    def __init__(self, masks: DropoutMasks, rate: float, site: Site, counted: int) -> None:
-        super().__init__()
-        self.masks, self.rate, self.site, self.counted = masks, rate, site, counted
-
-    def forward(self, x: Tensor) -> Tensor:
-        before, seen = x[..., : -self.counted, :], x[..., -self.counted :, :]
-        if self.counted == x.shape[-2]:
-            before = x[..., :0, :]
-        return torch.cat([before, self.masks.apply(seen, self.rate, block=0, site=self.site)], dim=-2)
 
 
 def _grad(parameter: Tensor) -> Tensor:

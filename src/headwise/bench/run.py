@@ -1,11 +1,8 @@
-"""The benchmark: every case, every contender, on one thread; one dictionary that JSON can hold, and a text of it."""
+"""The benchmark: every case, every contender, on one thread, as one dictionary that JSON can hold."""
 
 from __future__ import annotations
 
-import os
-import platform
 import statistics
-from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -15,6 +12,7 @@ from headwise.bench.accuracy import gradient_errors
 from headwise.bench.cases import CHUNK, NAMES, SEED, Contender, Name, Sizes, contenders, paper_sizes, prepared
 from headwise.bench.floor import operations, product_rate
 from headwise.bench.growth import growth
+from headwise.bench.machine import machine
 from headwise.bench.memory import peak_gigabytes
 from headwise.bench.timing import Clock, interleaved, ratio, spread
 from headwise.model import kernel
@@ -25,6 +23,18 @@ from headwise.model.paths import choose
 
 FAST: tuple[Contender, ...] = ("torch", "kernel")
 ACCURACY_BATCH = 300
+PARTS = (
+    "seconds",
+    "ratio",
+    "ratio_chunked",
+    "ratio_pairwise",
+    "ratio_spread",
+    "floor",
+    "grad_error",
+    "memory",
+    "profile",
+    "growth",
+)
 Extent = Literal["all", "times"]
 
 
@@ -52,20 +62,7 @@ def _run(*, batch: int, repeats: int, clock: Clock, extent: Extent) -> dict[str,
         "machine": machine(),
         "path": choice._asdict(),
         "settings": {"batch": batch, "repeats": repeats, "clock": clock, "threads": 1},
-        **{
-            key: {}
-            for key in (
-                "seconds",
-                "ratio",
-                "ratio_chunked",
-                "ratio_pairwise",
-                "ratio_spread",
-                "floor",
-                "grad_error",
-                "memory",
-            )
-        },
-        **{key: {} for key in ("profile", "growth")},
+        **{part: {} for part in PARTS},
     }
     rate = product_rate()
     result["floor"]["operations_per_second"] = rate
@@ -101,51 +98,3 @@ def kernel_profile(case: Name, sizes: Sizes, *, repeats: int) -> dict[str, float
     for _ in range(repeats):
         runner.loss_and_gradients(inputs, targets, step=0)
     return dict(zip(kernel.STAGES, (runner.seconds / repeats).tolist(), strict=True))
-
-
-def machine() -> dict[str, Any]:
-    """What the numbers were measured on."""
-    return {
-        "processor": _processor(),
-        "cores": os.cpu_count(),
-        "load": os.getloadavg()[0] if hasattr(os, "getloadavg") else None,
-        "system": f"{platform.system()} {platform.machine()}",
-        "python": platform.python_version(),
-        "torch": str(torch.__version__),
-    }
-
-
-def _processor() -> str:
-    listing = Path("/proc/cpuinfo")
-    if listing.exists():
-        for line in listing.read_text().splitlines():
-            if line.startswith("model name"):
-                return line.split(":", 1)[1].strip()
-    return platform.processor() or "unknown"
-
-
-def render(result: dict[str, Any]) -> str:
-    """A table of the benchmark for a terminal."""
-    lines = [f"path in use: {result['path']['path']} ({result['path']['why']})", ""]
-    names = ["plain", "plain_chunked", "plain_pairwise", "reference", "torch", "kernel"]
-    lines.append(f"{'seconds':24}" + "".join(f"{name:>15}" for name in names) + f"{'floor':>10}")
-    for case, seconds in result["seconds"].items():
-        cells = "".join(f"{seconds[n]:15.4f}" if n in seconds else f"{'-':>15}" for n in names)
-        lines.append(f"{case:24}{cells}{result['floor'][case]:10.4f}")
-    lines += ["", f"{'times faster than':24}{'plain':>12}{'range':>18}{'in chunks':>12}"]
-    for case, ratios in result["ratio"].items():
-        for path, value in ratios.items():
-            low, high = result["ratio_spread"][case][path]
-            chunked = result["ratio_chunked"][case][path]
-            lines.append(f"{case + ' ' + path:32}{value:8.1f}{low:10.1f} to{high:6.1f}{chunked:12.1f}")
-    for case, errors in result["grad_error"].items():
-        shown = ", ".join(f"{path} {error:.1e}" for path, error in errors.items() if path != "relu_flips")
-        lines.append(f"gradient error, {case}: {shown}; {errors['relu_flips']} ReLU units flipped by rounding")
-    for case, peaks in result["memory"].items():
-        lines.append(f"peak memory, {case}: " + ", ".join(f"{path} {peak:.2f} GB" for path, peak in peaks.items()))
-    for quantity, found in result["growth"].items():
-        lines.append(
-            f"time grows with {quantity} to the power {found['exponent']:.2f}, "
-            f"operations to the power {found['operations_exponent']:.2f}"
-        )
-    return "\n".join(lines)

@@ -24,7 +24,8 @@ def run(arguments: argparse.Namespace, extra: list[str]) -> int:
     for name in ("batch", "repeats"):
         if getattr(arguments, name) < 1:
             raise ConfigError(f"--{name} {getattr(arguments, name)} must be at least 1")
-    from headwise.bench.run import render, run_benchmark
+    from headwise.bench.run import run_benchmark
+    from headwise.bench.text import render
 
     if not arguments.quick:
         say("about ten minutes; --quick leaves out accuracy, memory and growth")

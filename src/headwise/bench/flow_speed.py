@@ -67,7 +67,7 @@ def measure_speed(
 
 
 def main() -> None:
-    """Measure at the defaults and print: `python -m headwise.flow.speed`."""
+    """Measure at the defaults and print: `python -m headwise.bench.flow_speed`."""
     report = measure_speed(FlowConfig())
     print(
         f"{report.flows} flows: {report.ensemble_seconds:.1f} s on {report.workers} processes; "

@@ -1,0 +1,62 @@
+"""Gradients of the plain models with headwise's own dropout masks: an independent check of every path.
+
+torch draws its masks from a generator; here its dropout is replaced by the masks of `model.dropout`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from unittest import mock
+
+import torch
+from torch import Tensor, nn
+
+from headwise.bench.plain import Plain, PlainMinimal, plain_model, plain_step
+from headwise.model.decoder import Decoder
+from headwise.model.dropout import DropoutMasks, Site
+
+
+def plain_gradients(decoder: Decoder, inputs: Tensor, targets: Tensor, *, seed: int, step: int) -> list[Tensor]:
+    """Gradients of the plain model with the given dropout masks, in the shapes of the decoder's parameters."""
+    model = plain_model(decoder)
+    with given_masks(model, decoder, DropoutMasks(seed=seed, step=step), targets.shape[1]):
+        plain_step(model, inputs, targets, chunk=None)
+    return model.gradients_like(decoder)
+
+
+@contextmanager
+def given_masks(model: Plain, decoder: Decoder, masks: DropoutMasks, counted: int) -> Iterator[None]:
+    """Let a plain model drop what `masks` say. They cover the counted queries; nothing else reaches the loss."""
+    if isinstance(model, PlainMinimal):
+        yield
+        return
+    rates, layer = decoder.config.dropout, model.layer
+    branch = _Given(masks, rates.attention_branch, Site.ATTENTION_BRANCH, counted)
+    attention = _Given(masks, rates.attention, Site.ATTENTION, counted)
+    model.add_module("dropout", _Given(masks, rates.embedding, Site.EMBEDDING, decoder.positions))
+    layer.add_module("dropout", _Given(masks, rates.mlp, Site.MLP, counted))
+    layer.add_module("dropout2", _Given(masks, rates.mlp_branch, Site.MLP_BRANCH, counted))
+
+    def attend(x: Tensor, attn_mask: Tensor, key_padding_mask: Tensor | None, is_causal: bool = False) -> Tensor:
+        # Asked for its weights, torch applies its dropout function to them; that function is replaced below.
+        return branch.forward(layer.self_attn(x, x, x, attn_mask=attn_mask, need_weights=True)[0])
+
+    def drop(weights: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+        split = weights.view(-1, decoder.config.heads, *weights.shape[-2:])
+        return attention.forward(split).view_as(weights)
+
+    with mock.patch.object(layer, "_sa_block", attend), mock.patch("torch.nn.functional.dropout", drop):
+        yield
+
+
+class _Given(nn.Module):
+    def __init__(self, masks: DropoutMasks, rate: float, site: Site, counted: int) -> None:
+        super().__init__()
+        self.masks, self.rate, self.site, self.counted = masks, rate, site, counted
+
+    def forward(self, x: Tensor) -> Tensor:
+        before, seen = x[..., : -self.counted, :], x[..., -self.counted :, :]
+        if self.counted == x.shape[-2]:
+            before = x[..., :0, :]
+        return torch.cat([before, self.masks.apply(seen, self.rate, block=0, site=self.site)], dim=-2)
