@@ -10,20 +10,27 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from headwise.api import check, load, simulate, train
+    from headwise.api import check, load, train
     from headwise.flow.config import FlowConfig
+    from headwise.flow.presets import flow_preset
+    from headwise.flow.seeds import simulate_seeds
+    from headwise.flow.simulate import simulate
     from headwise.model.config import ModelConfig
     from headwise.phases.report import detect
     from headwise.probe import watch
     from headwise.study.config import RunConfig
     from headwise.study.experiments import experiment
+    from headwise.study.flows import keep_flow
     from headwise.task.config import TaskConfig
     from headwise.training.config import TrainConfig
 
 _HOME = {
     "load": "headwise.api",
     "train": "headwise.api",
-    "simulate": "headwise.api",
+    "simulate": "headwise.flow.simulate",
+    "simulate_seeds": "headwise.flow.seeds",
+    "flow_preset": "headwise.flow.presets",
+    "keep_flow": "headwise.study.flows",
     "check": "headwise.api",
     "detect": "headwise.phases.report",
     "watch": "headwise.probe",
@@ -44,8 +51,11 @@ __all__ = [
     "check",
     "detect",
     "experiment",
+    "flow_preset",
+    "keep_flow",
     "load",
     "simulate",
+    "simulate_seeds",
     "train",
     "watch",
 ]

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import xarray as xr
 
-    from headwise.flow.config import FlowConfig
     from headwise.study.config import RunConfig
 
 
@@ -36,19 +35,6 @@ def train(config: RunConfig, out: Path | str = "runs") -> xr.Dataset:
     from headwise.study.runner import execute
 
     return load(execute(config, out).path)
-
-
-def simulate(config: FlowConfig, seed: int = 0) -> xr.Dataset:
-    """The trajectory of the regression flow of §3; its `step` is time.
-
-    >>> from headwise import FlowConfig
-    >>> trajectory = simulate(FlowConfig(start="B", t_end=200.0))
-    >>> round(float(trajectory.excess_loss.sel(step=100, method="nearest")), 2)
-    1.96
-    """
-    from headwise.flow.simulate import simulate as solve
-
-    return solve(config, seed)
 
 
 def check(names: Sequence[str] = (), *, trials: int = 20, seed: int = 0) -> list[dict[str, Any]]:

@@ -29,7 +29,7 @@ def test_importing_is_light() -> None:
 
 def test_examples() -> None:
     results = doctest.testmod(headwise.api)
-    assert results.attempted >= 5
+    assert results.attempted >= 2
     assert results.failed == 0
 
 

@@ -13,6 +13,7 @@ from typing import Literal
 
 import numpy as np
 
+from headwise.core.errors import ConfigError
 from headwise.flow.heads import Heads, group_means, view_nth_head, view_system
 from headwise.flow.reduction import State, System
 from headwise.flow.simplex import Array, centred_logits
@@ -22,6 +23,10 @@ from headwise.flow.stages import offshoots, stage_times
 from headwise.flow.systems import best_values, cooperative, grouped, nth_head, perturbed_start
 
 Theory = Literal["printed", "two-group"]
+THEORIES: tuple[Theory, ...] = ("printed", "two-group")
+
+STAGE_STARTS = (25.0, 300.0)
+"""Where the paper's figure starts the theories of stages 2 and 3."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +57,37 @@ class Overlay:
         attention = np.abs(self.flow_attention - self.theory_attention).max((1, 2))
         value = np.abs(self.flow_alignment - self.theory_alignment).max((1, 2))
         return float(np.median(attention)), float(np.median(value))
+
+    def __str__(self) -> str:
+        attention, value = self.median_deviations
+        return (
+            f"{self.theory}, stage {self.stage}: largest deviation {self.attention_deviation:.2f} in attention, "
+            f"{self.value_deviation:.2f} in values; median over time {attention:.2f} and {value:.2f}"
+        )
+
+
+def overlay_stages(flow: SolvedFlow) -> list[Overlay]:
+    """Both theories over stages 2 and 3, from the paper's boundaries on; a stage that no head leaves for is left out.
+
+    >>> from headwise.flow.config import FlowConfig
+    >>> from headwise.flow.simulate import solve_flow
+    >>> flow = solve_flow(FlowConfig(start="B", t_end=400.0))
+    >>> [(found.stage, found.theory) for found in overlay_stages(flow)]
+    [(2, 'printed'), (2, 'two-group')]
+    """
+    end = float(flow.solution.steps[-1])
+    if end <= STAGE_STARTS[-1]:
+        raise ConfigError(
+            f"--overlay shows the stages that start at t = {STAGE_STARTS[0]:g} and t = {STAGE_STARTS[1]:g}; "
+            f"give --t-end above {STAGE_STARTS[1]:g}"
+        )
+    ends = (*STAGE_STARTS[1:], end)
+    found = [
+        overlay(flow, stage=stage, start=start, end=until, theory=theory)
+        for theory in THEORIES
+        for stage, (start, until) in enumerate(zip(STAGE_STARTS, ends, strict=True), start=2)
+    ]
+    return [one for one in found if one is not None]
 
 
 def overlay(

@@ -8,6 +8,9 @@ t = 25 and t = 300 (see the check `stage-boundaries`).
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+from headwise.core.errors import ConfigError
 from headwise.flow.config import FlowConfig
 
 
@@ -19,3 +22,20 @@ def text_flow() -> FlowConfig:
 def published_flow() -> FlowConfig:
     """As the figure was drawn; median stages by DOP853 at 4.5, 55 and 190 over ten seeds, t_3 up to 290."""
     return FlowConfig(metric="plain", noise="s-std", method="euler", chart="s", euler_step=0.005, t_end=500.0)
+
+
+PRESETS: dict[str, Callable[[], FlowConfig]] = {"published": published_flow, "text": text_flow}
+"""The readings of the paper that describe a flow, by the name that `--preset` takes."""
+
+
+def flow_preset(preset: str | None = None) -> FlowConfig:
+    """The flow of a reading of the paper, or without one the flow that fits the paper's stage boundaries.
+
+    >>> flow_preset("text").noise, flow_preset("published").method, flow_preset().noise
+    ('s-cov', 'euler', 'logit')
+    """
+    if preset is None:
+        return FlowConfig()
+    if preset not in PRESETS:
+        raise ConfigError(f"preset = {preset!r} is unknown; take {' or '.join(PRESETS)}")
+    return PRESETS[preset]()

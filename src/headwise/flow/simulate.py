@@ -36,6 +36,8 @@ from headwise.flow.target import Target, build_target, feature_matrices
 if TYPE_CHECKING:
     import xarray as xr
 
+DEFAULT = FlowConfig()
+
 LOSS_TIMES = (25.0, 300.0, 3000.0)
 """Times of the summary's `loss_at`: the paper's two stage boundaries and the default end."""
 
@@ -125,8 +127,18 @@ def likely_leaver(now: Heads, feature: int = 1) -> int:
     return int(np.argmax(now.alignment[0, :, feature]))
 
 
-def to_trajectory(flow: SolvedFlow, times: Array | None = None) -> xr.Dataset:
-    """Sample a solved flow, on the config's own grid unless times are given."""
+@dataclass(frozen=True, eq=False)
+class Samples:
+    """A flow at some times: arrays under their trajectory names, ready to be stored or to become a trajectory."""
+
+    times: Array
+    variables: dict[str, Array]
+    coordinates: dict[str, Any]
+    attributes: dict[str, Any]
+
+
+def sample_flow(flow: SolvedFlow, times: Array | None = None) -> Samples:
+    """A solved flow at given times, or on the grid of its own config."""
     config = flow.config
     if times is None:
         times = choose_times(flow.solution, flow.view, grid=config.grid, points=config.points)
@@ -145,7 +157,6 @@ def to_trajectory(flow: SolvedFlow, times: Array | None = None) -> xr.Dataset:
         "value_coefficient": heads.coefficients[:, None],
         "head_overlap": head_overlap(attention)[:, None],
     }
-    coordinates: dict[str, Any] = {"step": times, "split": ["population"], "lag": np.arange(1, config.T + 1)}
     attributes = {
         "source": "flow",
         "groups": [list(group) for group in group_positions(config)],
@@ -154,11 +165,23 @@ def to_trajectory(flow: SolvedFlow, times: Array | None = None) -> xr.Dataset:
         "plateaus": flow.target.plateaus.tolist(),
         "system": config.system,
     }
-    return assemble(variables, coordinates, attributes)
+    return Samples(times, variables, {"split": ["population"], "lag": list(range(1, config.T + 1))}, attributes)
 
 
-def simulate(config: FlowConfig, seed: int = 0) -> xr.Dataset:
-    """The trajectory of one flow."""
+def to_trajectory(flow: SolvedFlow, times: Array | None = None) -> xr.Dataset:
+    """A solved flow as a trajectory, on its config's own grid unless times are given."""
+    samples = sample_flow(flow, times)
+    return assemble(samples.variables, {**samples.coordinates, "step": samples.times}, samples.attributes)
+
+
+def simulate(config: FlowConfig = DEFAULT, seed: int = 0) -> xr.Dataset:
+    """The trajectory of the regression flow of §3, solved here and kept nowhere; its `step` is time.
+
+    >>> from headwise import FlowConfig, simulate
+    >>> trajectory = simulate(FlowConfig(start="B", t_end=200.0))
+    >>> round(float(trajectory.excess_loss.sel(step=100, method="nearest")), 2)
+    1.96
+    """
     return to_trajectory(solve_flow(config, seed))
 
 

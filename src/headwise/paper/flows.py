@@ -6,7 +6,7 @@ import functools
 from typing import TYPE_CHECKING
 
 from headwise.flow.config import FlowConfig
-from headwise.flow.presets import published_flow, text_flow
+from headwise.flow.presets import flow_preset
 from headwise.study.config import Preset
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ OVERLAID = FlowConfig(t_end=6000.0)
 
 def flow_config(preset: Preset) -> FlowConfig:
     """The simulated flow of a preset."""
-    return published_flow() if preset == "published" else text_flow()
+    return flow_preset(preset)
 
 
 @functools.lru_cache(maxsize=16)

@@ -1,51 +1,126 @@
-"""A solved flow kept as a run like any other, so that everything that reads runs reads it."""
+"""A flow as a run like any other: solved once, kept under its settings, and read from disk from then on."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from headwise.core.config import content_hash
-from headwise.core.variables import DIMENSIONS
-from headwise.store import RunDirectory, check_writable, describe_run, now, run_path
+from headwise.core.errors import CorruptData
+from headwise.core.text import wrap
+from headwise.flow.config import FlowConfig
+from headwise.store import RunDirectory, check_writable, describe_run, load_trajectory, now, run_path
 
 if TYPE_CHECKING:
     import xarray as xr
 
-    from headwise.flow.config import FlowConfig
+DEFAULT = FlowConfig()
+
+RESULTS = "results"
+"""Key of the manifest under which a flow's numbers are kept."""
 
 
-def keep_flow(trajectory: xr.Dataset, config: FlowConfig, *, seed: int, out: Path | str) -> Path:
-    """Store a flow's trajectory under `<out>/flow/`; one that is there already is left alone."""
-    content = config.model_dump(mode="json")
-    path = run_path(out, experiment="flow", config_hash=content_hash(content), seed=seed)
-    run = RunDirectory(path)
-    if run.read_manifest() is not None:
-        return path
-    check_writable(out)
+@dataclass(frozen=True, eq=False)
+class StoredFlow:
+    """A flow on disk: where it is, its trajectory, and the numbers that `headwise flow` prints (`str` of this)."""
+
+    run: Path
+    trajectory: xr.Dataset = field(repr=False)
+    results: Mapping[str, Any] = field(repr=False)
+
+    def to_json(self) -> dict[str, Any]:
+        """`run`, `stage_times`, `offshoots`, `plateaus`, `loss_at`, `dips` and `predicted`, ready for JSON."""
+        keys = ("stage_times", "offshoots", "plateaus", "loss_at", "dips", "predicted")
+        return {"run": str(self.run), **{key: self.results[key] for key in keys}}
+
+    def __str__(self) -> str:
+        results = self.results
+        predicted = results["predicted"]
+        lines = [str(self.run)]
+        lines.append(_listed("stage times", ["never" if t is None else f"{t:.3f}" for t in results["stage_times"]]))
+        if predicted["t1"] is not None:
+            second = "none" if predicted["t2"] is None else f"{predicted['t2']:.2f} by head {predicted['t2_head']}"
+            lines.append(f"predicted    t1 {predicted['t1']:.3f}  t2 {second}")
+        lines += [
+            f"head {left['head']} leaves group {left['from']} for group {left['to']} at {left['step']:.1f}"
+            for left in results["offshoots"]
+        ]
+        lines.append(_listed("plateaus", [f"{level:.5g}" for level in results["plateaus"]]))
+        lines.append(_listed("loss at", [f"{time}: {loss:.6f}" for time, loss in results["loss_at"].items()]))
+        return "\n".join(lines)
+
+
+def keep_flow(config: FlowConfig = DEFAULT, seed: int = 0, *, out: Path | str = "runs") -> StoredFlow:
+    """The flow of a config and a seed, read from `out` where it has been kept before, otherwise solved and kept there.
+
+    >>> import tempfile
+    >>> from headwise import FlowConfig, keep_flow
+    >>> with tempfile.TemporaryDirectory() as out:
+    ...     flow = keep_flow(FlowConfig(start="B", t_end=30.0), out=out)
+    >>> [round(time, 1) for time in flow.results["stage_times"] if time is not None]
+    [21.7]
+    """
+    run = RunDirectory(flow_path(config, seed, out))
+    manifest = run.read_manifest()
+    if manifest is None:
+        check_writable(out)
+        with run.writing():
+            manifest = run.read_manifest() or _solve_into(run, config, seed)
+    try:
+        run.read_config()
+        trajectory = load_trajectory(run.path)
+    except CorruptData as error:
+        raise CorruptData(f"{error}; remove {run.path} to solve the flow again") from error
+    return StoredFlow(run.path, trajectory, manifest.get(RESULTS) or _results(config, seed))
+
+
+def flow_path(config: FlowConfig, seed: int, out: Path | str) -> Path:
+    """Where a flow is kept."""
+    return run_path(out, experiment="flow", config_hash=content_hash(config.model_dump(mode="json")), seed=seed)
+
+
+def _results(config: FlowConfig, seed: int) -> dict[str, Any]:
+    """The numbers of a flow that an earlier version stored without them."""
+    from headwise.flow.simulate import solve_flow, summarise
+
+    return summarise(solve_flow(config, seed), seed)
+
+
+def _solve_into(run: RunDirectory, config: FlowConfig, seed: int) -> dict[str, Any]:
+    """Solve a flow and write it into its run directory; returns the manifest as it was stored."""
+    from headwise.flow.simulate import sample_flow, solve_flow, summarise
+
     started = now()
-    steps = trajectory["step"].values
-    end = int(np.ceil(steps[-1]))
-    variables = {str(name): trajectory[name].values for name in trajectory.data_vars}
-    named = [dim for dim, row in DIMENSIONS.items() if row.entries in ("names", "numbers") and dim in trajectory.coords]
-    coordinates = {dim: trajectory[dim].values.tolist() for dim in named}
-    with run.writing():
-        run.discard_after(-1)
-        run.start(content, coordinates=coordinates, attributes={**trajectory.attrs, "experiment": "flow", "seed": seed})
-        run.write_metrics(end, steps=steps, variables=variables)
-        run.finish(
-            describe_run(
-                status="finished",
-                steps=end,
-                device="cpu",
-                threads=1,
-                argv=sys.argv,
-                started=started,
-                ended=now(),
-                engine=config.method,
-            )
-        )
-    return path
+    flow = solve_flow(config, seed)
+    samples = sample_flow(flow)
+    end = int(np.ceil(samples.times[-1]))
+    run.discard_after(-1)
+    run.start(
+        config.model_dump(mode="json"),
+        coordinates=samples.coordinates,
+        attributes={**samples.attributes, "experiment": "flow", "seed": seed},
+    )
+    run.write_metrics(end, steps=samples.times, variables=samples.variables)
+    about = describe_run(
+        status="finished",
+        steps=end,
+        device="cpu",
+        threads=1,
+        argv=sys.argv,
+        started=started,
+        ended=now(),
+        engine=config.method,
+    )
+    run.finish({**about, RESULTS: summarise(flow, seed)})
+    manifest = run.read_manifest()
+    assert manifest is not None
+    return manifest
+
+
+def _listed(name: str, values: list[str]) -> str:
+    return wrap("  ".join(values), indent=f"{name:<13}", hanging=" " * 13)
