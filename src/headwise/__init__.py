@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from headwise.flow.seeds import simulate_seeds
     from headwise.flow.simulate import simulate
     from headwise.model.config import ModelConfig
-    from headwise.phases.report import detect
+    from headwise.phases.detection import detect, detect_seeds
     from headwise.probe import watch
     from headwise.study.config import RunConfig
     from headwise.study.experiments import experiment
@@ -32,7 +32,8 @@ _HOME = {
     "flow_preset": "headwise.flow.presets",
     "keep_flow": "headwise.study.flows",
     "check": "headwise.api",
-    "detect": "headwise.phases.report",
+    "detect": "headwise.phases.detection",
+    "detect_seeds": "headwise.phases.detection",
     "watch": "headwise.probe",
     "experiment": "headwise.study.experiments",
     "RunConfig": "headwise.study.config",
@@ -50,6 +51,7 @@ __all__ = [
     "TrainConfig",
     "check",
     "detect",
+    "detect_seeds",
     "experiment",
     "flow_preset",
     "keep_flow",

@@ -8,7 +8,7 @@ from phase_examples import ramp, three_stage_run
 
 from headwise.core.events import Offshoot
 from headwise.phases.compensation import find_compensation
-from headwise.phases.report import detect_run
+from headwise.phases.detection import detect
 
 STEPS = np.linspace(0, 1000, 201)
 LEAVES = Offshoot(400.0, 1, 1, 2)
@@ -58,7 +58,7 @@ def test_the_value_before_does_not_depend_on_the_spacing_of_evaluations() -> Non
 
 
 def test_who_leaves_later_counts_only_until_then() -> None:
-    report = detect_run(three_stage_run())
+    report = detect(three_stage_run())
     first, second = report.compensation
     assert first.offshoot.target == 2
     assert first.deepest is not None

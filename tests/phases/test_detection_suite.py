@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from headwise.phases.calibrate import CANDIDATES, SCORING_SEED, SEED, halves, page, trial
+from headwise.phases.calibration.page import CANDIDATES, SCORING_SEED, SEED, halves, page, trial
+from headwise.phases.calibration.scoring import Exam, moved_at_most_one_interval, prepare, score
+from headwise.phases.calibration.synthetic import Ranges, draw_case, suite
 from headwise.phases.config import DEFAULT
-from headwise.phases.report import detect_run
-from headwise.phases.scoring import READINGS, Exam, Name, moved_at_most_one_interval, prepare, score
-from headwise.phases.synthetic import Ranges, draw_case, suite
+from headwise.phases.detection import detect
+from headwise.phases.views import VIEWS, ViewName
 
 PAGE = Path(__file__).parents[2] / "docs" / "detection.md"
 
@@ -23,7 +24,7 @@ def sample() -> list[Exam]:
     return halves(prepare(suite(120, SCORING_SEED)))[1]
 
 
-def check(exams: list[Exam], name: Name, required: float = 0.95) -> None:
+def check(exams: list[Exam], name: ViewName, required: float = 0.95) -> None:
     result = score(exams, name, DEFAULT)
     assert result.right_count >= required
     assert result.recall >= required
@@ -36,14 +37,14 @@ def refutable(count: int) -> float:
     return float(binom.ppf(0.01, count, 0.95)) / count
 
 
-@pytest.mark.parametrize("name", READINGS)
-def test_a_sample_does_not_refute_each_reading(sample: list[Exam], name: Name) -> None:
+@pytest.mark.parametrize("name", VIEWS)
+def test_a_sample_does_not_refute_each_view(sample: list[Exam], name: ViewName) -> None:
     """Thirty cases cannot show 95 %; the slow test on the whole half does."""
     check(sample, name, refutable(sum(exam.case.kind == "staged" for exam in sample)))
 
 
-@pytest.mark.parametrize("name", READINGS)
-def test_thinning_moves_boundaries_by_at_most_one_interval(sample: list[Exam], name: Name) -> None:
+@pytest.mark.parametrize("name", VIEWS)
+def test_thinning_moves_boundaries_by_at_most_one_interval(sample: list[Exam], name: ViewName) -> None:
     assert np.mean([moved_at_most_one_interval(exam, name, DEFAULT) for exam in sample]) >= 0.95
 
 
@@ -51,7 +52,7 @@ def test_departures_are_attributed_to_the_right_head() -> None:
     right = []
     for number in range(0, 40, 2):
         case = draw_case(number, SEED, Ranges())
-        found = {(o.head, o.target) for o in detect_run(case.trajectory).offshoots}
+        found = {(o.head, o.target) for o in detect(case.trajectory).offshoots}
         right.append(found == {(d.head, d.group) for d in case.departures})
     assert np.mean(right) >= 0.95
 
@@ -73,8 +74,8 @@ def test_cases_do_not_depend_on_the_size_of_the_suite() -> None:
 
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
-@pytest.mark.parametrize("name", READINGS)
-def test_each_reading_on_the_whole_suite(name: Name) -> None:
+@pytest.mark.parametrize("name", VIEWS)
+def test_each_view_on_the_whole_suite(name: ViewName) -> None:
     """On the seed of development and on the seed of scoring."""
     for seed in (SEED, SCORING_SEED):
         exams = halves(prepare(suite(600, seed)))[1]

@@ -11,7 +11,7 @@ import xarray as xr
 from scipy.integrate import solve_ivp
 
 from headwise.core.trajectory import assemble
-from headwise.phases.report import detect_run
+from headwise.phases.detection import detect
 
 SIZES = np.array([2.89, 1.7, 1.0])
 
@@ -50,7 +50,7 @@ def flow() -> xr.Dataset:
 
 
 def test_offshoots_of_the_reference_flow(flow: xr.Dataset) -> None:
-    report = detect_run(flow)
+    report = detect(flow)
     assert [(o.head, o.source, o.target) for o in report.offshoots] == [(3, 1, 2), (1, 1, 3)]
     assert [o.step for o in report.offshoots] == pytest.approx([167.45, 1042.4], rel=0.02)
     assert report.loss.boundaries == pytest.approx([167.45, 1042.4], rel=0.01)
@@ -61,7 +61,7 @@ def test_offshoots_of_the_reference_flow(flow: xr.Dataset) -> None:
 
 def test_compensation_of_the_reference_flow(flow: xr.Dataset) -> None:
     """Head 2, which never leaves, dips to -0.5523 / 1.7 and -1.2337 on the new features."""
-    first, second = detect_run(flow).compensation
+    first, second = detect(flow).compensation
     for item, bottom in ((first, -0.5523 / 1.7), (second, -1.2337)):
         assert item.deepest is not None
         assert item.deepest.head == 2
@@ -70,6 +70,6 @@ def test_compensation_of_the_reference_flow(flow: xr.Dataset) -> None:
 
 
 def test_hidden_groups_of_the_reference_flow(flow: xr.Dataset) -> None:
-    report = detect_run(flow, groups="found")
+    report = detect(flow, groups="found")
     assert [pattern.lags for pattern in report.heads.patterns] == [(1,), (2,), (3,)]
     assert [(o.head, o.target) for o in report.offshoots] == [(3, "2"), (1, "3")]

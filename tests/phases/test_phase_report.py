@@ -10,10 +10,9 @@ import xarray as xr
 from phase_examples import BOUNDARIES, three_stage_run
 
 from headwise.core.errors import ConfigError
-from headwise.phases.report import RunReport, detect, detect_run
-from headwise.phases.timeline import render, timeline_data
+from headwise.phases.detection import detect
 
-KEYS = {"stages", "competitive", "offshoots", "compensation", "competition_index", "agreement", "specialised"}
+KEYS = {"schema", "stages", "competitive", "offshoots", "compensation", "competition_index", "agreement", "specialised"}
 
 
 def permuted(run: xr.Dataset, order: list[int]) -> xr.Dataset:
@@ -48,7 +47,7 @@ def test_json_has_the_promised_keys_and_plain_values() -> None:
 @pytest.mark.parametrize("order", [[1, 2, 0], [2, 1, 0]])
 def test_permuting_heads_permutes_the_report(order: list[int]) -> None:
     run = three_stage_run()
-    before, after = detect_run(run), detect_run(permuted(run, order))
+    before, after = detect(run), detect(permuted(run, order))
     renamed = {old + 1: new + 1 for new, old in enumerate(order)}
     assert after.loss == before.loss
     assert after.function == before.function
@@ -68,11 +67,11 @@ def test_permuting_heads_permutes_the_report(order: list[int]) -> None:
 @pytest.mark.parametrize("factor", [1e-3, 7.3, 1e5])
 def test_rescaling_time_rescales_the_report(factor: float) -> None:
     run = three_stage_run()
-    before, after = detect_run(run), detect_run(run.assign_coords(step=run["step"] * factor))
-    for name, reading in before.readings.items():
-        scaled = [stage.start * factor for stage in reading.stages]
-        assert [stage.start for stage in after.readings[name].stages] == pytest.approx(scaled, rel=1e-9)
-        assert [stage.label for stage in after.readings[name].stages] == [stage.label for stage in reading.stages]
+    before, after = detect(run), detect(run.assign_coords(step=run["step"] * factor))
+    for name, view in before.views.items():
+        scaled = [stage.start * factor for stage in view.stages]
+        assert [stage.start for stage in after.views[name].stages] == pytest.approx(scaled, rel=1e-9)
+        assert [stage.label for stage in after.views[name].stages] == [stage.label for stage in view.stages]
     assert [o.step for o in after.offshoots] == pytest.approx([o.step * factor for o in before.offshoots], rel=1e-9)
     assert [c.deepest.duration for c in after.compensation if c.deepest] == pytest.approx(
         [c.deepest.duration * factor for c in before.compensation if c.deepest], rel=1e-9
@@ -87,11 +86,11 @@ def test_order_of_evaluations_does_not_matter() -> None:
 
 def test_found_groups_equal_the_given_ones() -> None:
     run = three_stage_run()
-    found = detect_run(run, groups="found")
+    found = detect(run, groups="found")
     assert {pattern.lags for pattern in found.heads.patterns} == {(1, 2), (3, 4), (5, 6)}
     assert [(o.head, o.source, o.target) for o in found.offshoots] == [(2, "1-2", "3-4"), (3, "1-2", "5-6")]
     del run.attrs["groups"]
-    assert [o.step for o in detect_run(run).offshoots] == [o.step for o in found.offshoots]
+    assert [o.step for o in detect(run).offshoots] == [o.step for o in found.offshoots]
     assert any("groups are not known" in note for note in found.notes)
 
 
@@ -105,24 +104,24 @@ def test_found_groups_equal_the_given_ones() -> None:
     ],
 )
 def test_a_missing_variable_is_named_and_the_rest_is_read(missing: str, left: set[str]) -> None:
-    report = detect_run(three_stage_run().drop_vars(missing))
-    assert {name for name, reading in report.readings.items() if len(reading.stages) == 3} == left
+    report = detect(three_stage_run().drop_vars(missing))
+    assert {name for name, view in report.views.items() if len(view.stages) == 3} == left
     assert any(missing in note for note in report.to_json()["agreement"]["notes"])
-    assert render(report)
+    assert str(report)
 
 
 def test_plain_loss_stands_in_for_excess_loss() -> None:
     run = three_stage_run()
     loss = np.stack([np.full(101, np.nan), run["excess_loss"].values + 0.6], axis=1)
     plain = run.drop_vars("excess_loss").assign(loss=(("step", "split"), loss)).assign_coords(split=["train", "test"])
-    assert detect_run(plain).loss.boundaries == pytest.approx(BOUNDARIES, abs=20)
+    assert detect(plain).loss.boundaries == pytest.approx(BOUNDARIES, abs=20)
 
 
 def test_gaps_of_nan_are_left_out_and_counted() -> None:
     run = three_stage_run()
     run["excess_loss"][40:48] = np.nan
     run["attention_by_lag"][3, 0, 1, 2] = np.nan
-    report = detect_run(run)
+    report = detect(run)
     assert report.loss.boundaries == pytest.approx(BOUNDARIES, abs=20)
     assert len(report.heads.stages) == 3
     notes = report.to_json()["agreement"]["notes"]
@@ -135,7 +134,7 @@ def test_all_nan_is_unreadable_not_wrong() -> None:
     run = three_stage_run()
     for name in ("kl", "attention_by_lag"):
         run[name][:] = np.nan
-    report = detect_run(run)
+    report = detect(run)
     assert report.function.stages == ()
     assert report.heads.stages == ()
     assert len(report.loss.stages) == 3
@@ -145,17 +144,17 @@ def test_all_nan_is_unreadable_not_wrong() -> None:
 @pytest.mark.parametrize("count", [1, 2, 5])
 def test_few_evaluations_say_what_remains(count: int) -> None:
     run = three_stage_run().isel(step=slice(-count, None))
-    report = detect_run(run)
+    report = detect(run)
     assert report.loss.stages == report.function.stages == ()
     assert report.offshoots == ()
     assert report.events[0].specialisation.final == {1: 1, 2: 2, 3: 3}
     assert sum("too few" in note for note in report.notes) == 3
     json.dumps(report.to_json(), allow_nan=False)
-    assert render(report)
+    assert str(report)
 
 
 def test_a_single_head_has_no_competition() -> None:
-    report = detect_run(three_stage_run().isel(head=[1]))
+    report = detect(three_stage_run().isel(head=[1]))
     assert report.offshoots == ()
     assert report.competitive is None
     assert report.index is None
@@ -167,8 +166,6 @@ def test_a_single_head_has_no_competition() -> None:
 def test_no_evaluations_is_an_error_with_a_fix() -> None:
     with pytest.raises(ConfigError, match="record at least one"):
         detect(three_stage_run().isel(step=[]))
-    with pytest.raises(ConfigError, match="at least one trajectory"):
-        detect([])
 
 
 def test_blocks_are_read_one_by_one() -> None:
@@ -179,18 +176,18 @@ def test_blocks_are_read_one_by_one() -> None:
         stacked = np.concatenate([run[name].values, other[name].values], axis=1)
         both[name] = (run[name].dims, stacked)
     both = both.assign_coords(step=run["step"], block=[1, 2], head=[1, 2, 3], lag=run["lag"], group=run["group"])
-    report = detect_run(both)
+    report = detect(both)
     assert [(o.block, o.head, o.target) for o in report.offshoots] == [(1, 2, 2), (2, 3, 2), (1, 3, 3), (2, 1, 3)]
     assert [stage.label for stage in report.heads.stages] == ["1", "1+2", "1+2+3"]
     assert {o["block"] for o in report.to_json()["offshoots"]} == {1, 2}
-    assert "head 2.3" in render(report)
+    assert "head 2.3" in str(report)
 
 
-def test_disagreement_is_said_not_averaged() -> None:
+def test_disagreement_is_noted_not_averaged() -> None:
     run = three_stage_run()
     steps = run["step"].values
     run["excess_loss"] = ("step", np.interp(steps - 150, steps, run["excess_loss"].values))
-    report = detect_run(run)
+    report = detect(run)
     json_report = report.to_json()
     assert json_report["agreement"]["agrees"] is False
     late = json_report["agreement"]["boundaries"][0]
@@ -200,12 +197,11 @@ def test_disagreement_is_said_not_averaged() -> None:
 
 def test_timeline_data_and_text() -> None:
     report = detect(three_stage_run())
-    assert isinstance(report, RunReport)
-    data = timeline_data(report)
+    data = report.timeline
     assert [[bar.label for bar in row.bars] for row in data.rows] == [[1], [1, 2], [1, 3]]
     assert data.competitive is not None
-    text = render(report)
+    text = str(report)
     lines = {line.split()[0] + line.split()[1]: line for line in text.splitlines() if line.strip().startswith("head ")}
     assert set(lines["head2"].split()[2]) <= {"·", "1", "2"}
     assert "head 2 leaves pattern 1 for pattern 2" in text
-    assert "the readings agree" in text
+    assert "the views agree" in text

@@ -7,9 +7,8 @@ import json
 from phase_examples import three_stage_run
 
 from headwise.core.trajectory import stack_seeds
-from headwise.phases.report import RunReport, detect
-from headwise.phases.seeds import SeedsReport
-from headwise.phases.timeline import render
+from headwise.phases.detection import detect_seeds
+from headwise.phases.seeds_report import SeedsReport
 
 ORDERS = [(0, 1, 2), (2, 0, 1), (1, 2, 0), (0, 2, 1)]
 
@@ -17,9 +16,7 @@ ORDERS = [(0, 1, 2), (2, 0, 1), (1, 2, 0), (0, 2, 1)]
 def seeds_report() -> SeedsReport:
     runs = [three_stage_run(seed=10 + i, order=order) for i, order in enumerate(ORDERS)]
     runs[3] = runs[3].sel(step=slice(0, 600))
-    report = detect(runs)
-    assert isinstance(report, SeedsReport)
-    return report
+    return detect_seeds(runs)
 
 
 def test_heads_are_matched_by_what_they_do() -> None:
@@ -42,19 +39,13 @@ def test_medians_shares_and_disagreements() -> None:
     assert {seed for seed, _ in report.disagreements} == {13}
     assert any("offshoots are 1 to 2 where most seeds have 1 to 2, 1 to 3" in how for _, how in report.disagreements)
     assert [c["share"] for c in plain["compensation"]] == [1.0, 0.75]
-    assert "seed 13" in render(report)
+    assert "seed 13" in str(report)
 
 
 def test_a_seed_dimension_is_the_same_as_a_list() -> None:
     runs = [three_stage_run(order=order) for order in ORDERS[:2]]
-    stacked = detect(stack_seeds(runs, [4, 9]))
-    assert isinstance(stacked, SeedsReport)
+    stacked = detect_seeds(stack_seeds(runs, [4, 9]))
     assert stacked.names == (4, 9)
-    listed = detect(runs)
-    assert isinstance(listed, SeedsReport)
+    listed = detect_seeds(runs)
     assert listed.names == (1, 2)
     assert stacked.to_json()["offshoots"] == listed.to_json()["offshoots"]
-
-
-def test_one_run_in_a_list_is_one_run() -> None:
-    assert isinstance(detect([three_stage_run()]), RunReport)

@@ -14,7 +14,7 @@ from torch.nn import functional
 from headwise.cli.overrides import resolve
 from headwise.core.errors import ConfigError
 from headwise.core.trajectory import assemble
-from headwise.phases.report import detect
+from headwise.phases.detection import detect
 from headwise.probe import Watch, watch
 from headwise.study.config import RunConfig
 from headwise.study.experiments import experiment

@@ -4,8 +4,14 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from headwise.cli.command import Command, print_json, refuse_extra, say
+
+if TYPE_CHECKING:
+    from headwise.phases.run_report import RunReport
+    from headwise.phases.seeds_report import SeedsReport
+    from headwise.phases.sources import Groups
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -19,9 +25,9 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print the report as one JSON document")
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = (
-        "Three readings are made independently and compared: the loss (plateaus and drops), function space (which\n"
-        "predictor the model passes) and the heads (which pattern each copies). docs/detection.md says how far each\n"
-        "can be trusted.\n\nExamples:\n"
+        "Three independent views are compared: the loss (plateaus and drops), function space (which predictor\n"
+        "the model passes) and the heads (which pattern each copies). docs/detection.md says how far each can\n"
+        "be trusted.\n\nExamples:\n"
         "  headwise phases runs/minimal/*-s0\n"
         "  headwise phases runs/minimal/*-s[0-4] --json\n"
     )
@@ -30,26 +36,29 @@ def add(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace, extra: list[str]) -> int:
     refuse_extra(extra)
     from headwise.core.errors import ConfigError
-    from headwise.phases.report import RunReport, detect
-    from headwise.phases.timeline import render
+    from headwise.phases.detection import detect, detect_seeds
     from headwise.store import load_trajectory
 
+    if arguments.figure is not None and len(arguments.runs) > 1:
+        raise ConfigError("--figure draws one run; give one RUN")
+    groups: Groups = "found" if arguments.hide_groups else "given"
     trajectories = [load_trajectory(path) for path in arguments.runs]
-    report = detect(
-        trajectories[0] if len(trajectories) == 1 else trajectories,
-        groups="found" if arguments.hide_groups else "given",
-    )
+    if len(trajectories) > 1:
+        return _show(detect_seeds(trajectories, groups=groups), json=arguments.json)
+    report = detect(trajectories[0], groups=groups)
     if arguments.figure is not None:
         from headwise.view.phases import draw_phases
 
-        if not isinstance(report, RunReport):
-            raise ConfigError("--figure draws one run; give one RUN")
         draw_phases(trajectories[0], report, arguments.figure)
         say(f"wrote {arguments.figure}")
-    if arguments.json:
+    return _show(report, json=arguments.json)
+
+
+def _show(report: RunReport | SeedsReport, *, json: bool) -> int:
+    if json:
         print_json(report.to_json())
     else:
-        print(render(report))
+        print(report)
     return 0
 
 

@@ -47,7 +47,7 @@ def run(arguments: argparse.Namespace, extra: list[str]) -> int:
     if arguments.tokens is not None and arguments.synthetic is not None:
         raise ConfigError("--tokens and --synthetic exclude each other; give one")
     from headwise.cli.train import stop_on_signal
-    from headwise.phases.report import detect
+    from headwise.phases.detection import detect
     from headwise.probe.folder import folder_config, probe_folder, skipped_steps
     from headwise.store import load_trajectory
 

@@ -13,8 +13,12 @@ WIDTH = 80
 GAP = "  "
 
 
-def wrap(text: str, *, indent: str = "", hanging: str | None = None, width: int = WIDTH) -> str:
+def wrap(
+    text: str, *, indent: str = "", hanging: str | None = None, width: int = WIDTH, break_words: bool = False
+) -> str:
     """A paragraph in lines of at most `width`; lines after the first begin with `hanging` (default: `indent`).
+
+    With `break_words` a word longer than a line is broken too, where columns matter more than the word.
 
     >>> print(wrap("one two three four", indent="- ", hanging="  ", width=12))
     - one two
@@ -25,7 +29,7 @@ def wrap(text: str, *, indent: str = "", hanging: str | None = None, width: int 
         width,
         initial_indent=indent,
         subsequent_indent=indent if hanging is None else hanging,
-        break_long_words=False,
+        break_long_words=break_words,
         break_on_hyphens=False,
     )
     return "\n".join(lines)

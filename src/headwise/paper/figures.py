@@ -41,12 +41,12 @@ def _distances(runs: Sequence[xr.Dataset], title: str = KL_TITLE) -> Panel:
 def overview(evidence: Evidence) -> Sheet:
     """Distances, excess loss and attention of the minimal model."""
     runs = evidence.runs["minimal"]
-    return Sheet(((_distances(runs), excess_panel({"minimal model": runs}, title="Excess loss")), map_row(runs[0])))
+    return Sheet(((_distances(runs), excess_panel({"minimal model": runs}, title="Excess loss")), map_row(runs)))
 
 
 def attention(evidence: Evidence) -> Sheet:
     """Attention of the full decoder at the paper's four moments."""
-    return Sheet((map_row(evidence.runs["full"][0], at=(0, 60, 300, 1000)),))
+    return Sheet((map_row(evidence.runs["full"], at=(0, 60, 300, 1000)),))
 
 
 def divergences(evidence: Evidence) -> Sheet:
@@ -167,7 +167,7 @@ def run_figure(name: str, *, maps: bool = True, loss: bool = True) -> Figure:
     def compose(evidence: Evidence) -> Sheet:
         runs = evidence.runs[name]
         panels = (loss_panel(runs, title="Test loss"), _distances(runs)) if loss else (_distances(runs),)
-        return Sheet((panels, map_row(runs[0])) if maps else (panels,))
+        return Sheet((panels, map_row(runs)) if maps else (panels,))
 
     labels = {
         "online": ("fig-online", "fig:attention-infinite-data, fig:plots-infinite-data", "fresh data at every step"),
@@ -184,9 +184,7 @@ def run_figure(name: str, *, maps: bool = True, loss: bool = True) -> Figure:
 def overlap(evidence: Evidence) -> Sheet:
     """Distances for three and four heads, attention of both."""
     three, four = evidence.runs["overlap-3-heads"], evidence.runs["overlap-4-heads"]
-    return Sheet(
-        ((_distances(three, "Three heads"), _distances(four, "Four heads")), map_row(three[0]), map_row(four[0]))
-    )
+    return Sheet(((_distances(three, "Three heads"), _distances(four, "Four heads")), map_row(three), map_row(four)))
 
 
 def ladder(evidence: Evidence) -> Sheet:

@@ -18,7 +18,7 @@ from headwise.paper.verdict import Judgement
 if TYPE_CHECKING:
     import xarray as xr
 
-    from headwise.phases.report import RunReport
+    from headwise.phases.run_report import RunReport
 
 RISE = 0.1
 """Nats by which the distance to an intermediate predictor must rise again after its minimum."""
@@ -87,9 +87,9 @@ def judge_order(trajectory: xr.Dataset, names: Sequence[str] | None = None) -> J
 
 def report_of(trajectory: xr.Dataset) -> RunReport:
     """Stages, phases and offshoots by the detector, with its fixed thresholds."""
-    from headwise.phases.report import detect_run
+    from headwise.phases.detection import detect
 
-    return detect_run(trajectory)
+    return detect(trajectory)
 
 
 def group_shares(trajectory: xr.Dataset) -> np.ndarray:

@@ -1,7 +1,7 @@
-"""Where the three readings agree and where they do not; nothing is averaged.
+"""Where the three views agree and where they do not; nothing is averaged.
 
-Boundaries are matched between readings in order where the readings count the same number of stages, and otherwise to
-the nearest boundary of the reading that has most. An initial plateau, on which nothing has been learned yet, is a
+Boundaries are matched between views in order where the views count the same number of stages, and otherwise to the
+nearest boundary of the view that has most. An initial plateau, on which nothing has been learned yet, is a
 stage of the loss alone; it is named and left out of the comparison.
 """
 
@@ -15,12 +15,12 @@ from scipy.optimize import linear_sum_assignment
 
 from headwise.phases.config import Thresholds
 from headwise.phases.loss import INITIAL
-from headwise.phases.reading import Reading
+from headwise.phases.views import View, ViewName
 
 
 @dataclass(frozen=True)
 class SharedBoundary:
-    """One boundary as each reading places it (None: that reading does not have it); `spread` is a share of the run."""
+    """One boundary as each view places it (None: that view does not have it); `spread` is a share of the run."""
 
     steps: dict[str, float | None]
     spread: float
@@ -28,7 +28,7 @@ class SharedBoundary:
 
 @dataclass(frozen=True)
 class Agreement:
-    """`agrees` when all possible readings count the same stages in about the same places; None below two readings."""
+    """`agrees` when all possible views count the same stages in about the same places; None below two views."""
 
     agrees: bool | None
     counts: dict[str, int]
@@ -36,15 +36,15 @@ class Agreement:
     notes: tuple[str, ...]
 
 
-def compare(readings: Mapping[str, Reading], length: float, thresholds: Thresholds) -> Agreement:
-    """Match the boundaries of all readings that found stages."""
+def compare(views: Mapping[ViewName, View], length: float, thresholds: Thresholds) -> Agreement:
+    """Match the boundaries of all views that found stages."""
     notes: list[str] = []
     places: dict[str, list[float]] = {}
     counts: dict[str, int] = {}
-    for name, reading in readings.items():
-        if not reading.stages:
+    for name, view in views.items():
+        if not view.stages:
             continue
-        stages = reading.stages
+        stages = view.stages
         if len(stages) > 1 and stages[0].label.startswith(INITIAL):
             notes.append(f"{name}: the {stages[0].label} ends at {stages[1].start:.4g}, before anything is learned")
             stages = stages[1:]
@@ -52,7 +52,7 @@ def compare(readings: Mapping[str, Reading], length: float, thresholds: Threshol
         places[name] = [stage.start for stage in stages[1:]]
     boundaries = tuple(match_boundaries(places, length))
     if len(places) < 2:
-        notes.append("fewer than two readings are possible: nothing to compare")
+        notes.append("fewer than two views are possible: nothing to compare")
         return Agreement(None, counts, boundaries, tuple(notes))
     if len(set(counts.values())) > 1:
         notes.append("stages differ: " + ", ".join(f"{name} {count}" for name, count in counts.items()))
@@ -71,7 +71,7 @@ def compare(readings: Mapping[str, Reading], length: float, thresholds: Threshol
 
 
 def match_boundaries(places: Mapping[str, list[float]], length: float) -> list[SharedBoundary]:
-    """The boundaries of several readings side by side, one row for each of the reading that has most."""
+    """The boundaries of several views side by side, one row for each of the view that has most."""
     if not places:
         return []
     reference = max(places, key=lambda name: len(places[name]))

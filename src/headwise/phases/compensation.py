@@ -37,6 +37,14 @@ class Dip:
     duration: float
     recovers: bool
 
+    @property
+    def in_words(self) -> str:
+        """The dip as the end of a sentence."""
+        if self.depth >= 0 or self.step is None:
+            return "none beyond the noise"
+        end = "and recovers" if self.recovers else "and stays there"
+        return f"head {self.head} goes {self.depth:.2f} of the gain against it, deepest at {self.step:.4g}, {end}"
+
 
 @dataclass(frozen=True)
 class Compensation:

@@ -1,6 +1,6 @@
 """Every threshold of the detector, in one frozen place.
 
-Developed on synthetic cases and a few runs, checked by `headwise.phases.calibrate` and scored on cases drawn
+Developed on synthetic cases and a few runs, checked by `headwise.phases.calibration` and scored on cases drawn
 afterwards; how, the numbers and their sensitivity are in docs/detection.md. No experiment has thresholds of its own.
 Times are shares of the run's length, so that a report does not depend on the unit of time.
 """
@@ -36,9 +36,7 @@ class Thresholds(Config):
         Share, Field(description="share a held pattern must have for one dwell for the head to copy it")
     ] = 0.35
     prominence: Annotated[Share, Field(description="how far a predictor's curve dips below its other stages")] = 0.05
-    agreement: Annotated[Share, Field(description="spread of a boundary between readings that counts as agreement")] = (
-        0.05
-    )
+    agreement: Annotated[Share, Field(description="spread of a boundary between views that counts as agreement")] = 0.05
     evaluations: Annotated[int, Field(ge=4, description="fewest evaluations of a curve with readable stages")] = 8
 
 

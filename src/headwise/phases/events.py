@@ -16,7 +16,7 @@ import numpy as np
 
 from headwise.core.events import Label, Offshoot
 from headwise.phases.config import Thresholds
-from headwise.phases.heads import Copying, HeadsReading, dwell_from
+from headwise.phases.heads import Copying, HeadsView, dwell_from
 from headwise.phases.series import Series
 
 
@@ -48,15 +48,15 @@ class Events:
     specialisation: Specialisation
 
 
-def find_events(reading: HeadsReading, heads: int, thresholds: Thresholds, block: int = 1) -> Events:
+def find_events(view: HeadsView, heads: int, thresholds: Thresholds, block: int = 1) -> Events:
     """Phases and events of one block's heads."""
-    if not len(reading.steps):
+    if not len(view.steps):
         return Events(block, None, None, (), Specialisation(dict.fromkeys(range(1, heads + 1)), (), {}))
-    last = float(reading.steps[-1])
-    paths = {head: [c for c in reading.copying if c.head == head] for head in range(1, heads + 1)}
+    last = float(view.steps[-1])
+    paths = {head: [c for c in view.copying if c.head == head] for head in range(1, heads + 1)}
     changes = [offshoot for path in paths.values() for offshoot in _offshoots(path, block)]
     offshoots = sorted(changes, key=lambda o: (o.step, o.head)) if heads > 1 else []
-    series = Series(reading.steps, reading.shares)
+    series = Series(view.steps, view.shares)
     competitive = _competitive(series, paths, thresholds) if heads > 1 else None
     cooperative = Span(offshoots[0].step, last) if offshoots else None
     return Events(block, competitive, cooperative, tuple(offshoots), _specialisation(paths, last))

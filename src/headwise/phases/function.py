@@ -1,4 +1,4 @@
-"""The function reading: which predictors the model passes on its way (§2.3, Fig. kl).
+"""The function view: which predictors the model passes on its way (§2.3, Fig. kl).
 
 The nearest predictor by KL is not the stage: f_{A_1} is not the best predictor that sees only I(1), so the curve of
 f_{A_{1:2}} may lie below it from the first steps on. What marks a stage is that all curves rest on a plateau together
@@ -19,8 +19,8 @@ import numpy as np
 
 from headwise.phases.config import Thresholds
 from headwise.phases.plateaus import Plateau, find_plateaus
-from headwise.phases.reading import Reading, Stage, unreadable
 from headwise.phases.series import finite_series
+from headwise.phases.views import Stage, View, unreadable
 
 PREFERRED = ("bayes", "prefix", "window")
 NO_PREDICTOR = "no predictor"
@@ -29,7 +29,7 @@ Order = Literal["holds", "does not apply", "unreadable"]
 
 
 @dataclass(frozen=True)
-class FunctionReading(Reading):
+class FunctionView(View):
     """Stages labelled by predictor, and whether the predictors of the family are passed in their order."""
 
     order: Order = "unreadable"
@@ -55,9 +55,7 @@ def choose_family(predictors: Sequence[str]) -> list[str]:
     return list(predictors)
 
 
-def read_function(
-    steps: np.ndarray, kl: np.ndarray, predictors: Sequence[str], thresholds: Thresholds
-) -> FunctionReading:
+def read_function(steps: np.ndarray, kl: np.ndarray, predictors: Sequence[str], thresholds: Thresholds) -> FunctionView:
     """Stages in function space from KL curves (step, predictor), for one family of predictors in order."""
     family = choose_family(predictors)
     series, lost = finite_series(steps, kl[:, [list(predictors).index(name) for name in family]])
@@ -69,7 +67,7 @@ def read_function(
             f"function: {len(series.steps)} finite evaluations are too few for stages; "
             f"evaluate at least {thresholds.evaluations} times"
         )
-        return FunctionReading(few.stages, few.notes, reason="too few evaluations")
+        return FunctionView(few.stages, few.notes, reason="too few evaluations")
     plateaus = find_plateaus(series, thresholds)
     labels, scores = _labels(plateaus, thresholds)
     if len(plateaus) > 1 and labels[0] is None:
@@ -79,7 +77,7 @@ def read_function(
         for plateau, label, score in zip(plateaus, labels, scores, strict=True)
     )
     order, reason = _order(labels, family)
-    return FunctionReading(stages, tuple(notes), order, reason)
+    return FunctionView(stages, tuple(notes), order, reason)
 
 
 def _labels(plateaus: list[Plateau], thresholds: Thresholds) -> tuple[list[int | None], list[float]]:

@@ -1,4 +1,4 @@
-"""The heads reading: which pattern each head copies, and when that changes (§2.3, Fig. attention).
+"""The heads view: which pattern each head copies, and when that changes (§2.3, Fig. attention).
 
 A head *holds* a pattern while that pattern keeps a sustained share of its attention; it *copies* the pattern it took
 up last. So a head has left its old pattern when a new one has come to stay, even if the old one still gets more: in
@@ -20,8 +20,8 @@ import numpy as np
 from headwise.core.events import Label
 from headwise.phases.config import Thresholds
 from headwise.phases.patterns import Pattern
-from headwise.phases.reading import Reading, Stage
 from headwise.phases.series import SPIKE_WINDOW, Series, without_spikes
+from headwise.phases.views import Stage, View
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Copying:
 
 
 @dataclass(frozen=True)
-class HeadsReading(Reading):
+class HeadsView(View):
     """Stages, and behind them the shares (step, head, pattern), what each head holds and what it copies."""
 
     steps: np.ndarray = field(default_factory=lambda: np.zeros(0))
@@ -56,9 +56,7 @@ class HeadsReading(Reading):
     copying: tuple[Copying, ...] = ()
 
 
-def read_heads(
-    steps: np.ndarray, shares: np.ndarray, patterns: Sequence[Pattern], thresholds: Thresholds
-) -> HeadsReading:
+def read_heads(steps: np.ndarray, shares: np.ndarray, patterns: Sequence[Pattern], thresholds: Thresholds) -> HeadsView:
     """Stages from pattern shares (step, head, pattern), all finite."""
     series = Series(np.asarray(steps, dtype=float), shares)
     smooth = without_spikes(shares, _window(series, thresholds))
@@ -75,7 +73,7 @@ def read_heads(
     ]
     notes = ("heads: no head holds any pattern",) if not holds else ()
     stages = _stages(series, smooth, holds, copying, patterns, thresholds)
-    return HeadsReading(stages, notes, series.steps, smooth, tuple(patterns), tuple(holds), tuple(copying))
+    return HeadsView(stages, notes, series.steps, smooth, tuple(patterns), tuple(holds), tuple(copying))
 
 
 def _window(series: Series, thresholds: Thresholds) -> int:

@@ -1,4 +1,4 @@
-"""The loss reading: plateaus and drops of the excess loss (§2.3, Fig. ablations).
+"""The loss view: plateaus and drops of the excess loss (§2.3, Fig. ablations).
 
 A stage is a plateau. The score of a stage is its flatness, the share of it that lies in the plateau's band. Nothing is
 assumed about predictors, heads or groups, and the number of stages is found, not given. Scaling the excess loss moves
@@ -11,13 +11,13 @@ import numpy as np
 
 from headwise.phases.config import Thresholds
 from headwise.phases.plateaus import Plateau, find_plateaus
-from headwise.phases.reading import Reading, Stage, unreadable
 from headwise.phases.series import finite_series
+from headwise.phases.views import Stage, View, unreadable
 
 INITIAL = "initial plateau"
 
 
-def read_loss(steps: np.ndarray, excess: np.ndarray, thresholds: Thresholds) -> Reading:
+def read_loss(steps: np.ndarray, excess: np.ndarray, thresholds: Thresholds) -> View:
     """Stages of an excess loss (or of any loss minus its lower bound) over steps."""
     series, lost = finite_series(steps, excess)
     notes = [f"loss: {len(lost)} evaluations are not finite and were left out"] if len(lost) else []
@@ -32,7 +32,7 @@ def read_loss(steps: np.ndarray, excess: np.ndarray, thresholds: Thresholds) -> 
         Stage(plateau.start, plateau.end, _label(plateau, i, first, plateaus, thresholds), plateau.flatness)
         for i, plateau in enumerate(plateaus)
     )
-    return Reading(stages, tuple(notes))
+    return View(stages, tuple(notes))
 
 
 def _label(plateau: Plateau, i: int, first: float, plateaus: list[Plateau], thresholds: Thresholds) -> str:

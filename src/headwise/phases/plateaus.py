@@ -1,4 +1,4 @@
-"""Plateaus of one or several curves: change points propose, shape disposes.
+"""Plateaus of one or several curves: cut the run at its change points, then take back the cuts that are no drops.
 
 Kernel change-point detection (ruptures) on the logarithm of the curves cuts the run into pieces of about constant
 level, at a penalty per cut. A cut is a stage boundary only if the curve *speeds up again* there. Whatever only slows
@@ -6,7 +6,7 @@ down, a power-law tail, an exponential, any mixture of decaying exponentials, is
 cuts it too, but its relative rate never increases, so those cuts are taken back, weakest first. What remains are
 plateaus separated by drops.
 
-It does not say what a plateau means; the readings (`loss`, `function`) do.
+It does not say what a plateau means; the views (`loss`, `function`) do.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Curves made comparable: finite, free of single-evaluation spikes, and on an even grid of run time.
 
-Everything downstream works on the unit interval of run time, which is what makes the readings indifferent to the unit
+Everything downstream works on the unit interval of run time, which is what makes the views indifferent to the unit
 of time and nearly indifferent to the evaluation interval.
 """
 

@@ -1,4 +1,4 @@
-"""What a trajectory offers the readings: plain finite arrays, and one sentence for each thing it lacks."""
+"""What a trajectory offers the views: plain finite arrays, and one sentence for each thing it lacks."""
 
 from __future__ import annotations
 
@@ -50,13 +50,13 @@ def excess_loss(trajectory: xr.Dataset) -> tuple[np.ndarray | None, list[str]]:
         loss = trajectory["loss"].isel(split=-1).values
         note = f"loss: no excess_loss; the {split} loss above its own minimum stands in"
         return (loss - np.nanmin(loss) if np.isfinite(loss).any() else loss), [note]
-    return None, ["loss: the trajectory has neither excess_loss nor loss; this reading is left out"]
+    return None, ["loss: the trajectory has neither excess_loss nor loss; this view is left out"]
 
 
 def predictor_distances(trajectory: xr.Dataset) -> tuple[np.ndarray | None, list[str], list[str]]:
     """KL curves (step, predictor), their names, and notes."""
     if "kl" not in trajectory:
-        return None, [], ["function: the trajectory has no kl to any predictor; this reading is left out"]
+        return None, [], ["function: the trajectory has no kl to any predictor; this view is left out"]
     names = [str(name) for name in trajectory["kl"]["predictor"].values]
     return trajectory["kl"].values, names, []
 
@@ -68,18 +68,18 @@ def head_source(trajectory: xr.Dataset, groups: Groups) -> HeadSource | str:
     if "attention_by_group" in trajectory and groups == "given":
         attention, steps, notes = _finite(trajectory["attention_by_group"])
         if not len(steps):
-            return "heads: attention_by_group is nowhere finite; this reading is left out"
+            return "heads: attention_by_group is nowhere finite; this view is left out"
         labels = trajectory["attention_by_group"]["group"].values.tolist()
         patterns = tuple(Pattern(int(label), (), ()) for label in labels)
         note = "heads: read from attention_by_group; patterns that share lags cannot be told apart"
         return HeadSource(steps, attention, patterns, None, (*notes, note))
-    return "heads: the trajectory has no attention_by_lag; this reading is left out"
+    return "heads: the trajectory has no attention_by_lag; this view is left out"
 
 
 def _from_lags(trajectory: xr.Dataset, groups: Groups) -> HeadSource | str:
     attention, steps, notes = _finite(trajectory["attention_by_lag"])
     if not len(steps):
-        return "heads: attention_by_lag is nowhere finite; this reading is left out"
+        return "heads: attention_by_lag is nowhere finite; this view is left out"
     lags = trajectory["attention_by_lag"]["lag"].values
     given: Sequence[Sequence[int]] | None = attribute(trajectory, "groups") if groups == "given" else None
     notes = list(notes)

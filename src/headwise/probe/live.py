@@ -4,7 +4,7 @@
         for inputs in loader:
             ...                      # the usual optimiser step
             w.step()
-    print(w.report().to_json())
+    print(w.report())
 
 Between looks nothing of the probe is on the model: no hook, no changed setting. A look is one forward pass over
 `tokens` (and a small one for the induction score), so the overhead is that of one pass in `every` steps.
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import xarray as xr
     from torch import Tensor
 
-    from headwise.phases.report import PhaseReport
+    from headwise.phases.run_report import RunReport
 
 
 class Watch:
@@ -97,9 +97,9 @@ class Watch:
         coordinates = {**self.probe.coordinates(), "step": self._steps, "split": ["train"]}
         return assemble(variables, coordinates, self.probe.attributes())
 
-    def report(self) -> PhaseReport:
+    def report(self) -> RunReport:
         """The phase report so far, with patterns found in the attention itself."""
-        from headwise.phases.report import detect
+        from headwise.phases.detection import detect
 
         return detect(self.trajectory, groups="found")
 

@@ -135,11 +135,11 @@ def last_fall(steps: np.ndarray, excess: np.ndarray) -> float | None:
 
 def phase_columns(trajectory: xr.Dataset) -> dict[str, Any]:
     """The phase report in a few columns."""
-    from headwise.phases.report import detect_run
+    from headwise.phases.detection import detect
 
-    report = detect_run(trajectory)
+    report = detect(trajectory)
     columns: dict[str, Any] = {
-        f"stages.{name}": len(reading.stages) if reading.stages else None for name, reading in report.readings.items()
+        f"stages.{name}": len(view.stages) if view.stages else None for name, view in report.views.items()
     }
     columns["competitive.end"] = report.competitive.end if report.competitive else None
     columns["offshoots"] = len(report.offshoots)

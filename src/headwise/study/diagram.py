@@ -12,8 +12,8 @@ import numpy as np
 from headwise.core.errors import ConfigError
 
 QUANTITIES = {
-    "stages": ("stages.loss", "number of stages (loss reading)"),
-    "stages-heads": ("stages.heads", "number of stages (heads reading)"),
+    "stages": ("stages.loss", "number of stages (loss view)"),
+    "stages-heads": ("stages.heads", "number of stages (heads view)"),
     "competitive-end": ("competitive.end", "end of the competitive phase (step)"),
     "offshoots": ("offshoots", "offshoots"),
     "order": ("order", "seeds that pass the predictors in order"),

@@ -12,6 +12,7 @@ import numpy as np
 
 from headwise.core.predictors import predictor_label
 from headwise.core.trajectory import attribute
+from headwise.phases.roles import head_roles
 from headwise.view.overview import moments
 from headwise.view.panels import Curve, Map, Panel, band
 from headwise.view.style import LINES, group_colour, head_colour
@@ -68,26 +69,12 @@ def excess_panel(groups: Mapping[str, Sequence[xr.Dataset]], *, title: str) -> P
     return Panel(title, "step", "excess loss (nats)", curves, (0, None))
 
 
-def matched_heads(run: xr.Dataset, variable: str) -> np.ndarray:
-    """A variable of the last block, (step, head, group), heads in the order of `head_order`.
-
-    Heads are interchangeable, so seeds are compared by the group a head ends on; of two heads that end on one group
-    the one with the larger share comes first.
-    """
-    order = head_order(run)
-    return np.asarray(run[variable].isel(block=-1).transpose("step", "head", "group").values[:, order])
-
-
-def head_order(run: xr.Dataset) -> list[int]:
-    """Heads of the last block in the order of the groups they end on, counted from 0.
-
-    A head ends on the group it delivers most of, attention times value: half of its attention may stay on a group whose
-    feature it no longer carries.
-    """
-    final = run["attention_by_group"].isel(step=-1, block=-1).values
-    if "value_coefficient" in run:
-        final = final * run["value_coefficient"].isel(step=-1, block=-1).values
-    return sorted(range(len(final)), key=lambda head: (int(final[head].argmax()), -float(final[head].max())))
+def matched_heads(runs: Sequence[xr.Dataset], variable: str) -> list[np.ndarray]:
+    """A variable of the last block of each run, (step, head, group), heads in their roles: those of the page."""
+    return [
+        np.asarray(run[variable].isel(block=-1).transpose("step", "head", "group").values[:, roles[-1]])
+        for run, roles in zip(runs, head_roles(runs), strict=True)
+    ]
 
 
 def head_panels(
@@ -99,8 +86,8 @@ def head_panels(
     xlabel: str = "step",
     xscale: str = "linear",
 ) -> tuple[Panel, ...]:
-    """One panel per group: every head's curve on it, heads matched across seeds by the group they end on."""
-    matched = [matched_heads(run, variable) for run in runs]
+    """One panel per group: every head's curve on it, heads matched across seeds by what they do."""
+    matched = matched_heads(runs, variable)
     groups, heads = matched[0].shape[2], matched[0].shape[1]
     panels = []
     for group in range(groups):
@@ -119,16 +106,16 @@ def head_panels(
     return tuple(panels)
 
 
-def map_row(run: xr.Dataset, *, count: int = 4, at: Sequence[float] | None = None) -> tuple[Map, ...]:
-    """Attention at a few moments of one run: at given steps, or where the run stands out."""
+def map_row(runs: Sequence[xr.Dataset], *, count: int = 4, at: Sequence[float] | None = None) -> tuple[Map, ...]:
+    """Attention of the first seed at a few moments: at given steps, or where the run stands out."""
+    run, roles = runs[0], head_roles(runs)[0]
     steps = run["snapshot"].values
     chosen = moments(run, count) if at is None else [int(np.abs(steps - step).argmin()) for step in at]
     edges = tuple(max(group) for group in attribute(run, "groups") or [])
-    order = head_order(run)
     return tuple(
         Map(
             f"step {steps[index]:g}",
-            run["attention_map"].isel(snapshot=index, block=-1).values[order],
+            run["attention_map"].isel(snapshot=index, block=-1).values[roles[-1]],
             run["key"].values,
             run["query"].values,
             edges,

@@ -1,28 +1,28 @@
-"""The phase timeline of one run: what each head copies, the stages of each reading, and the competition index."""
+"""The phase timeline of one run: what each head copies, the stages of each view, and the competition index."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from headwise.phases.timeline import Timeline, timeline_data
+from headwise.phases.timeline import Timeline
 from headwise.view.style import drawing, group_colour, head_colour, new_figure, save
 
 if TYPE_CHECKING:
     import xarray as xr
     from matplotlib.axes import Axes
 
-    from headwise.phases.report import RunReport
+    from headwise.phases.run_report import RunReport
 
 
 def draw_phases(trajectory: xr.Dataset, report: RunReport, path: Path) -> None:
-    """Heads above, readings in the middle, competition index and excess loss below, on one time axis."""
-    data = timeline_data(report)
+    """Heads above, views in the middle, competition index and excess loss below, on one time axis."""
+    data = report.timeline
     with drawing():
         figure = new_figure(6.6, 1.9 + 0.28 * len(data.rows) + 1.4)
         top, middle, bottom = figure.subplots(3, 1, sharex=True, height_ratios=[max(len(data.rows), 1) * 0.3, 0.9, 1.3])
         draw_rows(top, data)
-        draw_readings(middle, data)
+        draw_views(middle, data)
         if len(data.index):
             bottom.plot(data.index_steps, data.index, color="#000000", label="competition index")
         if "excess_loss" in trajectory:
@@ -37,8 +37,8 @@ def draw_phases(trajectory: xr.Dataset, report: RunReport, path: Path) -> None:
         bottom.set(xlabel="step", ylim=(-0.03, 1.05))
         bottom.legend(loc="upper right")
         for axes in (top, middle, bottom):
-            for step, _, head, _ in data.offshoots:
-                axes.axvline(step, color=head_colour(head - 1), lw=1.0, ls=":")
+            for offshoot in data.offshoots:
+                axes.axvline(offshoot.step, color=head_colour(offshoot.head - 1), lw=1.0, ls=":")
             axes.grid(visible=False)
         save(figure, path)
 
@@ -68,12 +68,12 @@ def draw_rows(axes: Axes, data: Timeline) -> None:
     axes.set_yticks(range(len(names)), names)
     axes.invert_yaxis()
     if data.competitive is not None:
-        axes.axvspan(*data.competitive, color="#DDDDDD", alpha=0.5, lw=0, zorder=0)
-        axes.set_title(f"competitive until {data.competitive[1]:g}", loc="left")
+        axes.axvspan(data.competitive.start, data.competitive.end, color="#DDDDDD", alpha=0.5, lw=0, zorder=0)
+        axes.set_title(f"competitive until {data.competitive.end:g}", loc="left")
 
 
-def draw_readings(axes: Axes, data: Timeline) -> None:
-    """A row per reading, its stages in alternating grey."""
+def draw_views(axes: Axes, data: Timeline) -> None:
+    """A row per view, its stages in alternating grey."""
     for y, stages in enumerate(data.stages.values()):
         for index, stage in enumerate(stages):
             axes.barh(

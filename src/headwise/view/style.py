@@ -7,26 +7,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from headwise.core.palette import GROUPS, HEADS, group_colour, head_colour
+
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-HEADS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#000000")
-"""Head 1, 2, 3, ...: the same head has the same colour everywhere."""
-
-GROUPS = ("#332288", "#AA4499", "#117733", "#DDCC77", "#88CCEE", "#882255")
-"""Group or predictor 1, 2, 3, ...; also told apart by line style."""
+__all__ = ["GROUPS", "HEADS", "LINES", "drawing", "group_colour", "head_colour", "new_figure", "save"]
 
 LINES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 3)))
-
-
-def head_colour(index: int) -> str:
-    """Colour of a head counted from 0."""
-    return HEADS[index % len(HEADS)]
-
-
-def group_colour(index: int) -> str:
-    """Colour of a group counted from 0."""
-    return GROUPS[index % len(GROUPS)]
 
 
 @contextmanager

@@ -11,14 +11,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from headwise.core.errors import HeadwiseError
-from headwise.phases.report import RunReport, detect
-from headwise.phases.seeds import SeedsReport, summarise
-from headwise.phases.timeline import timeline_data
+from headwise.phases.detection import detect
+from headwise.phases.roles import Roles, own_order, roles_in
+from headwise.phases.run_report import RunReport
+from headwise.phases.seeds_report import SeedsReport, summarise_seeds
 
 if TYPE_CHECKING:
     import xarray as xr
-
-Roles = list[list[int]]
 
 
 @dataclass(frozen=True)
@@ -37,16 +36,15 @@ def read_happenings(trajectories: Sequence[xr.Dataset], seeds: Sequence[int | st
     notes: list[str] = []
     for trajectory in trajectories:
         try:
-            report = detect(trajectory)
+            reports.append(detect(trajectory))
         except HeadwiseError as error:
-            return Happenings([{} for _ in trajectories], None, _plain_roles(trajectories), [f"phases: {error}"])
-        assert isinstance(report, RunReport)
-        reports.append(report)
-    roles = _plain_roles(trajectories)
+            roles = [own_order(one) for one in trajectories]
+            return Happenings([{} for _ in trajectories], None, roles, [f"phases: {error}"])
+    roles = [own_order(trajectory) for trajectory in trajectories]
     study = None
     if len(reports) > 1:
-        together = summarise(reports, list(seeds))
-        roles = _matched_roles(together, roles)
+        together = summarise_seeds(reports, list(seeds))
+        roles = roles_in(together, trajectories)
         study = _study(together)
         notes += [f"seed {name}: {how}" for name, how in together.disagreements]
     runs = [_run(report, own) for report, own in zip(reports, roles, strict=True)]
@@ -58,33 +56,17 @@ def read_happenings(trajectories: Sequence[xr.Dataset], seeds: Sequence[int | st
     return Happenings(runs, study, roles, notes)
 
 
-def _plain_roles(trajectories: Sequence[xr.Dataset]) -> list[Roles]:
-    return [[list(range(t.sizes.get("head", 0))) for _ in range(t.sizes.get("block", 1))] for t in trajectories]
-
-
-def _matched_roles(report: SeedsReport, plain: list[Roles]) -> list[Roles]:
-    """The detector numbers heads over all blocks in a row; empty where it read no heads."""
-    roles: list[Roles] = []
-    for matching, own in zip(report.matching, plain, strict=True):
-        heads = len(own[0]) if own else 0
-        if len(matching) != heads * len(own):
-            roles.append(own)
-            continue
-        roles.append([[matching[b * heads + k] - 1 - b * heads for k in range(heads)] for b in range(len(own))])
-    return roles
-
-
 def _run(report: RunReport, roles: Roles) -> dict[str, Any]:
     """Phases, offshoots, stages and what each head copies, with heads under their roles and counted from 1."""
-    data = timeline_data(report)
-    starts = [events.cooperative.start for events in report.events if events.cooperative]
+    data = report.timeline
+    competitive, cooperative = report.competitive, report.cooperative
 
     def role(block: int, head: int) -> int:
         return roles[block - 1].index(head - 1) + 1
 
     return {
-        "competitive": list(data.competitive) if data.competitive else None,
-        "cooperative": [min(starts), data.end] if starts else None,
+        "competitive": [competitive.start, competitive.end] if competitive else None,
+        "cooperative": [cooperative.start, cooperative.end] if cooperative else None,
         "offshoots": [
             {"step": o.step, "block": o.block, "head": role(o.block, o.head), "from": o.source, "to": o.target}
             for o in report.offshoots

@@ -19,6 +19,7 @@ import numpy as np
 
 from headwise.core.trajectory import attribute
 from headwise.core.variables import VARIABLES
+from headwise.phases.roles import own_order
 from headwise.view.report.encode import pack
 from headwise.view.report.happenings import Happenings, read_happenings
 from headwise.view.report.labels import coordinate_labels, phase_sentence
@@ -73,7 +74,7 @@ def _side(side: Side, *, map_bytes: int, curve_bytes: int) -> dict[str, Any]:
 def _happenings(trajectories: Sequence[xr.Dataset], seeds: Sequence[int | str]) -> Happenings:
     if all(t.sizes.get("step", 0) > 0 for t in trajectories):
         return read_happenings(trajectories, seeds)
-    roles = [[list(range(t.sizes.get("head", 0))) for _ in range(t.sizes.get("block", 1))] for t in trajectories]
+    roles = [own_order(trajectory) for trajectory in trajectories]
     return Happenings([{} for _ in trajectories], None, roles, ["phases: nothing was measured over time"])
 
 

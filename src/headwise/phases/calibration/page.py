@@ -1,20 +1,18 @@
 """Compare thresholds on one half of the synthetic suite, score them on a half drawn afresh, write docs/detection.md.
 
-    python -m headwise.phases.calibrate [docs/detection.md]
-
-The page is made by this module alone: change the generator or a threshold, run it again, and commit what it says. The
-search is deliberately small (one threshold at a time, a few values each): the page shows how flat the optimum is.
+The page is made by this module alone: change the generator or a threshold, run `python -m headwise.phases.calibration`
+again, and commit the page it writes. The search is deliberately small (one threshold at a time, a few values each): the
+page shows how flat the optimum is.
 """
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
+from headwise.phases.calibration.scoring import Exam, Score, moved_at_most_one_interval, prepare, score
+from headwise.phases.calibration.synthetic import Ranges, suite
 from headwise.phases.config import DEFAULT, Thresholds
-from headwise.phases.scoring import READINGS, Exam, Name, Score, moved_at_most_one_interval, prepare, score
-from headwise.phases.synthetic import Ranges, suite
+from headwise.phases.views import VIEWS, ViewName
 
 CASES = 600
 SEED = 0
@@ -48,9 +46,9 @@ def merit(scores: Sequence[Score]) -> float:
 
 
 def trial(exams: Sequence[Exam], key: str, value: float, base: Thresholds) -> float:
-    """The merit with one threshold changed, over the readings that use it."""
+    """The merit with one threshold changed, over the views that use it."""
     changed = base.model_copy(update={key: value})
-    names: tuple[Name, ...] = ("heads",) if key in OF_HEADS else ("function", "loss")
+    names: tuple[ViewName, ...] = ("heads",) if key in OF_HEADS else ("function", "loss")
     return merit([score(exams, name, changed) for name in names])
 
 
@@ -64,10 +62,10 @@ def page(count: int = CASES) -> str:
     chosen_on = halves(prepare(suite(count, SEED)))[0]
     scored_on = halves(prepare(suite(count, SCORING_SEED)))[1]
     merits = trials(chosen_on, DEFAULT)
-    final = {name: score(scored_on, name, DEFAULT) for name in READINGS}
+    final = {name: score(scored_on, name, DEFAULT) for name in VIEWS}
     staged = [exam for exam in scored_on if exam.case.kind == "staged"]
     stable = {
-        name: sum(moved_at_most_one_interval(exam, name, DEFAULT) for exam in staged) / len(staged) for name in READINGS
+        name: sum(moved_at_most_one_interval(exam, name, DEFAULT) for exam in staged) / len(staged) for name in VIEWS
     }
     parts = [
         _INTRODUCTION.format(count=count, half=len(scored_on), seed=SEED, fresh=SCORING_SEED),
@@ -84,14 +82,14 @@ def page(count: int = CASES) -> str:
 _INTRODUCTION = """
 # How far the detector can be trusted
 
-This page is written by `python -m headwise.phases.calibrate`; do not edit it.
+This page is written by `python -m headwise.phases.calibration`; do not edit it.
 
-The detector reads stages in three independent ways: from the KL to known predictors (*function*), from the excess loss
-(*loss*) and from the patterns that heads copy (*heads*). Its thresholds are the same for every experiment. Half of the
+The detector has three independent views of a run: the KL to known predictors (*function*), the excess loss (*loss*) and
+the patterns that heads copy (*heads*). Its thresholds are the same for every experiment. Half of the
 synthetic trajectories have stages; the others only slow down, rise from overfitting or stay flat, and their heads never
 leave the first pattern.
 
-How the thresholds came about: the detector, its thresholds and the generator's ranges were developed together, by hand,
+How the thresholds were found: the detector, its thresholds and the generator's ranges were developed together, by hand,
 with the cases of seed {seed} in view (both halves) and with a few training runs and flows in view too: published
 minimal runs, runs with m = 1 and with u = 0, and the flow. So agreement with runs of those kinds is not independent
 evidence. The table of the choice, on one half of {count} cases of seed {seed}, shows afterwards that no listed value
@@ -104,7 +102,7 @@ _LIMITS = """
 
 The synthetic curves imitate shapes, not models; a run whose drops are wider than the stated ranges, or whose plateaus
 are shorter than `plateau`, is outside of what was tested. A stage shorter than `plateau` is merged into its neighbours
-on purpose. The first stage of the loss reading may be an initial plateau on which nothing has been learned; it is
+on purpose. The first stage of the loss view may be an initial plateau on which nothing has been learned; it is
 labelled so. A relative accuracy of a few percent of the run is what the boundaries are good for: the middle of a drop
 is well defined, its beginning is not.
 """
@@ -123,7 +121,7 @@ def _shown(value: object) -> str:
     return f"{value[0]:g} to {value[1]:g}" if isinstance(value, tuple) else f"{value:g}"
 
 
-def _results(final: Mapping[Name, Score], stable: Mapping[Name, float]) -> str:
+def _results(final: Mapping[ViewName, Score], stable: Mapping[ViewName, float]) -> str:
     rows = [
         f"| {name} | {s.right_count:.1%} | {s.recall:.1%} | {s.precision:.1%} | {s.false_stages:.1%} | "
         f"{s.median_error:.2%} | {s.large_error:.2%} | {stable[name]:.1%} |"
@@ -136,7 +134,7 @@ def _results(final: Mapping[Name, Score], stable: Mapping[Name, float]) -> str:
         "column is the share of trajectories *with* stages whose boundaries all stay and move by at most one new",
         "interval when every second evaluation is dropped.",
         "",
-        "| reading | number of stages right | boundaries found (recall) | found ones real (precision) | "
+        "| view | number of stages right | boundaries found (recall) | found ones real (precision) | "
         "false stages on stage-free runs | median error | 95 % error | stable when thinned |",
         "|---|---|---|---|---|---|---|---|",
     ]
@@ -156,7 +154,7 @@ def _chosen(merits: Mapping[str, Mapping[float, float]]) -> str:
         "",
         "Merit on the calibration half for each value of one threshold with the others as chosen (bold): the share of",
         "right counts plus the share of boundaries found, minus twice the share of false stages, of the worse of the",
-        "readings that use the threshold. Two is perfect.",
+        "views that use the threshold. Two is perfect.",
         "",
         "| threshold | meaning | value: merit |",
         "|---|---|---|",
@@ -190,7 +188,7 @@ def _intervals(exams: Sequence[Exam]) -> str:
         thinned = [Exam(e.case, e.heads, every) for e in exams]
         cells = [
             f"{s.right_count:.1%} / {s.false_stages:.1%} / {s.median_error:.2%}"
-            for s in (score(thinned, name, DEFAULT) for name in READINGS)
+            for s in (score(thinned, name, DEFAULT) for name in VIEWS)
         ]
         rows.append(f"| {every} | " + " | ".join(cells) + " |")
     head = [
@@ -198,13 +196,7 @@ def _intervals(exams: Sequence[Exam]) -> str:
         "",
         "Number of stages right / false stages / median error when only every n-th evaluation is kept.",
         "",
-        "| n | " + " | ".join(READINGS) + " |",
-        "|---|" + "---|" * len(READINGS),
+        "| n | " + " | ".join(VIEWS) + " |",
+        "|---|" + "---|" * len(VIEWS),
     ]
     return "\n".join(head + rows)
-
-
-if __name__ == "__main__":
-    target = Path(sys.argv[1] if len(sys.argv) > 1 else "docs/detection.md")
-    target.write_text(page(), encoding="utf-8")
-    print(f"wrote {target}", file=sys.stderr)

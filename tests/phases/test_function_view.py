@@ -1,4 +1,4 @@
-"""The function reading where the nearest-by-KL rule fails, where a predictor is only grazed, and by family."""
+"""The function view where the nearest-by-KL rule fails, where a predictor is only grazed, and by family."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ def test_dips_are_found_where_the_nearest_predictor_misleads() -> None:
     run = three_stage_run()
     kl, steps = run["kl"].values, run["step"].values
     assert (kl[:, 1] < kl[:, 0]).all()
-    reading = read_function(steps, kl, PREFIX, DEFAULT)
-    assert [stage.label for stage in reading.stages] == PREFIX
-    assert reading.boundaries == pytest.approx(BOUNDARIES, abs=15)
-    assert reading.order == "holds"
+    view = read_function(steps, kl, PREFIX, DEFAULT)
+    assert [stage.label for stage in view.stages] == PREFIX
+    assert view.boundaries == pytest.approx(BOUNDARIES, abs=15)
+    assert view.order == "holds"
 
 
 def test_grazing_does_not_count() -> None:
@@ -29,10 +29,10 @@ def test_grazing_does_not_count() -> None:
     targets = np.array([[1, 0, 0], [1, 1, 0], [1, 1, 1]])
     kl = 0.05 + ((position[:, None] - targets) ** 2).sum(-1) + 2 * np.exp(-steps / 15)[:, None]
     assert kl[:, 1].min() < 0.6 * min(kl[40, 1], kl[-1, 1])
-    reading = read_function(steps, kl, PREFIX, DEFAULT)
-    assert [stage.label for stage in reading.stages] == ["prefix_1", "prefix_3"]
-    assert reading.order == "does not apply"
-    assert "prefix_2" in reading.reason
+    view = read_function(steps, kl, PREFIX, DEFAULT)
+    assert [stage.label for stage in view.stages] == ["prefix_1", "prefix_3"]
+    assert view.order == "does not apply"
+    assert "prefix_2" in view.reason
 
 
 def test_another_order_does_not_apply() -> None:
@@ -41,16 +41,16 @@ def test_another_order_does_not_apply() -> None:
     position = np.stack([first, second, np.ones_like(steps)], axis=1)
     targets = np.array([[1, 0, 0], [1, 1, 0], [1, 1, 1]])
     kl = 0.05 + ((position[:, None] - targets) ** 2).sum(-1)
-    reading = read_function(steps, kl, PREFIX, DEFAULT)
-    assert reading.order == "does not apply"
+    view = read_function(steps, kl, PREFIX, DEFAULT)
+    assert view.order == "does not apply"
 
 
 def test_a_run_that_ends_early_keeps_the_order_so_far() -> None:
     run = three_stage_run().sel(step=slice(0, 600))
-    reading = read_function(run["step"].values, run["kl"].values, PREFIX, DEFAULT)
-    assert [stage.label for stage in reading.stages] == ["prefix_1", "prefix_2"]
-    assert reading.order == "holds"
-    assert "prefix_2, where the run ends" in reading.reason
+    view = read_function(run["step"].values, run["kl"].values, PREFIX, DEFAULT)
+    assert [stage.label for stage in view.stages] == ["prefix_1", "prefix_2"]
+    assert view.order == "holds"
+    assert "prefix_2, where the run ends" in view.reason
 
 
 def test_families() -> None:

@@ -7,14 +7,14 @@ import pytest
 
 from headwise.phases.config import DEFAULT
 from headwise.phases.events import competition_index, find_events
-from headwise.phases.heads import HeadsReading, read_heads
+from headwise.phases.heads import HeadsView, read_heads
 from headwise.phases.patterns import ideal_patterns
 
 STEPS = np.linspace(0, 100, 101)
 PATTERNS = ideal_patterns([[1], [2], [3]], None)
 
 
-def reading(shares: np.ndarray) -> HeadsReading:
+def view_of(shares: np.ndarray) -> HeadsView:
     return read_heads(STEPS, shares, PATTERNS, DEFAULT)
 
 
@@ -27,7 +27,7 @@ def staying(heads: int = 3) -> np.ndarray:
 def test_a_head_has_left_before_its_new_pattern_is_the_largest() -> None:
     shares = staying()
     shares[40:, 0, 0], shares[40:, 0, 2] = 0.5, 0.42
-    found = reading(shares)
+    found = view_of(shares)
     events = find_events(found, 3, DEFAULT)
     (offshoot,) = events.offshoots
     assert (offshoot.head, offshoot.source, offshoot.target) == (1, 1, 3)
@@ -41,20 +41,20 @@ def test_a_head_has_left_before_its_new_pattern_is_the_largest() -> None:
 def test_a_glance_is_not_an_offshoot() -> None:
     shares = staying()
     shares[50:53, 1, 0], shares[50:53, 1, 1] = 0.1, 0.85
-    assert find_events(reading(shares), 3, DEFAULT).offshoots == ()
-    assert len(reading(shares).stages) == 1
+    assert find_events(view_of(shares), 3, DEFAULT).offshoots == ()
+    assert len(view_of(shares).stages) == 1
 
 
 def test_a_small_sustained_share_is_not_an_offshoot() -> None:
     shares = staying()
     shares[40:, 1, 1] = 0.28
-    assert find_events(reading(shares), 3, DEFAULT).offshoots == ()
+    assert find_events(view_of(shares), 3, DEFAULT).offshoots == ()
 
 
 def test_a_return_is_not_a_second_offshoot() -> None:
     shares = staying()
     shares[30:60, 2, 0], shares[30:60, 2, 1] = 0.05, 0.9
-    events = find_events(reading(shares), 3, DEFAULT)
+    events = find_events(view_of(shares), 3, DEFAULT)
     assert [(o.head, o.target) for o in events.offshoots] == [(3, 2)]
     assert events.specialisation.final[3] == 1
 
@@ -64,7 +64,7 @@ def test_competitive_phase_ends_with_the_first_offshoot() -> None:
     shares[:10] = 0
     shares[30:, 1, 0], shares[30:, 1, 1] = 0.05, 0.9
     shares[70:, 2, 0], shares[70:, 2, 2] = 0.05, 0.9
-    events = find_events(reading(shares), 3, DEFAULT)
+    events = find_events(view_of(shares), 3, DEFAULT)
     assert events.competitive is not None
     assert events.cooperative is not None
     assert events.competitive.start == pytest.approx(9.5, abs=1)
@@ -78,13 +78,13 @@ def test_a_head_that_never_copied_the_common_pattern_leaves_nobody() -> None:
     shares = staying()
     shares[:, 0, 0] = 0
     shares[50:, 0, 1] = 0.9
-    events = find_events(reading(shares), 3, DEFAULT)
+    events = find_events(view_of(shares), 3, DEFAULT)
     assert events.offshoots == ()
     assert events.competitive is None
 
 
 def test_heads_without_a_pattern() -> None:
-    found = reading(np.zeros((101, 2, 3)))
+    found = view_of(np.zeros((101, 2, 3)))
     assert found.stages == ()
     assert found.notes == ("heads: no head holds any pattern",)
     assert find_events(found, 2, DEFAULT).specialisation.final == {1: None, 2: None}
@@ -94,7 +94,7 @@ def test_simultaneous_departures_are_one_boundary() -> None:
     shares = staying()
     for head, pattern in ((0, 1), (2, 2)):
         shares[50:, head, 0], shares[50:, head, pattern] = 0.02, 0.9
-    assert [stage.label for stage in reading(shares).stages] == ["1", "1+2+3"]
+    assert [stage.label for stage in view_of(shares).stages] == ["1", "1+2+3"]
 
 
 def test_competition_index_extremes() -> None:
@@ -109,7 +109,7 @@ def test_a_latecomer_to_the_common_pattern_does_not_move_the_next_boundary() -> 
     shares = staying()
     shares[:48, 2, 0] = 0.0
     shares[50:, 1, 0], shares[50:, 1, 1] = 0.02, 0.9
-    found = reading(shares)
+    found = view_of(shares)
     assert [stage.label for stage in found.stages] == ["1", "1+2"]
     assert found.boundaries == pytest.approx((49.5,), abs=0.5)
 

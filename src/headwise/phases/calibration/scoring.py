@@ -1,24 +1,21 @@
-"""How well the readings find what synthetic cases are known to contain."""
+"""How well the views find what synthetic cases are known to contain."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args
 
 import numpy as np
 
 from headwise.core.errors import ConfigError
+from headwise.phases.calibration.synthetic import Case
 from headwise.phases.config import Thresholds
 from headwise.phases.function import read_function
 from headwise.phases.heads import read_heads
 from headwise.phases.loss import read_loss
-from headwise.phases.reading import Reading
 from headwise.phases.sources import HeadSource, head_source
-from headwise.phases.synthetic import Case
+from headwise.phases.views import View, ViewName
 
-Name = Literal["function", "loss", "heads"]
-READINGS: tuple[Name, ...] = get_args(Name)
 TOLERANCE = 0.05
 """A boundary is found when it is within this share of the run."""
 
@@ -61,8 +58,8 @@ def prepare(cases: Sequence[Case], every: int = 1) -> list[Exam]:
     return exams
 
 
-def read(exam: Exam, name: Name, thresholds: Thresholds) -> Reading:
-    """One reading of one case."""
+def read(exam: Exam, name: ViewName, thresholds: Thresholds) -> View:
+    """One view of one case."""
     trajectory = exam.case.trajectory
     steps = trajectory["step"].values[exam.kept]
     if name == "loss":
@@ -73,21 +70,21 @@ def read(exam: Exam, name: Name, thresholds: Thresholds) -> Reading:
     return read_heads(steps, exam.heads.shares[exam.kept, 0], exam.heads.patterns, thresholds)
 
 
-def score(exams: Sequence[Exam], name: Name, thresholds: Thresholds) -> Score:
-    """One reading over all cases."""
+def score(exams: Sequence[Exam], name: ViewName, thresholds: Thresholds) -> Score:
+    """One view over all cases."""
     right: list[bool] = []
     false: list[bool] = []
     errors: list[float] = []
     spurious: list[bool] = []
     for exam in exams:
-        reading = read(exam, name, thresholds)
+        view = read(exam, name, thresholds)
         truth = np.array(exam.case.boundaries)
-        found = np.array(reading.boundaries)
+        found = np.array(view.boundaries)
         length = float(exam.case.trajectory["step"][-1])
         if exam.case.kind == "stage-free":
-            false.append(len(reading.stages) != 1)
+            false.append(len(view.stages) != 1)
             continue
-        right.append(len(reading.stages) == len(truth) + 1)
+        right.append(len(view.stages) == len(truth) + 1)
         apart = np.abs(np.subtract.outer(truth, found)) / length
         errors += [float(row.min()) if len(row) else 1.0 for row in apart]
         spurious += [float(column.min()) > TOLERANCE for column in apart.T]
@@ -105,7 +102,7 @@ def score(exams: Sequence[Exam], name: Name, thresholds: Thresholds) -> Score:
     )
 
 
-def moved_at_most_one_interval(exam: Exam, name: Name, thresholds: Thresholds) -> bool:
+def moved_at_most_one_interval(exam: Exam, name: ViewName, thresholds: Thresholds) -> bool:
     """Whether dropping every second evaluation keeps the stages and moves no boundary by more than a new interval."""
     thinned = Exam(exam.case, exam.heads, 2 * exam.every)
     whole, half = (np.array(read(e, name, thresholds).boundaries) for e in (exam, thinned))

@@ -1,0 +1,184 @@
+"""`detect` and `detect_seeds`: from one trajectory, or several seeds, to a report to read and to compute with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+import numpy as np
+import xarray as xr
+
+from headwise.core.errors import ConfigError
+from headwise.core.events import Label
+from headwise.core.trajectory import attribute
+from headwise.phases.agreement import compare
+from headwise.phases.compensation import Compensation, find_compensation
+from headwise.phases.config import DEFAULT, Thresholds
+from headwise.phases.events import Events, competition_index, find_events
+from headwise.phases.function import FunctionView, read_function
+from headwise.phases.heads import HeadsView, read_heads
+from headwise.phases.loss import read_loss
+from headwise.phases.run_report import RunReport
+from headwise.phases.seeds_report import SeedsReport, summarise_seeds
+from headwise.phases.sources import (
+    Groups,
+    HeadSource,
+    excess_loss,
+    head_source,
+    in_time_order,
+    predictor_distances,
+    value_coefficients,
+)
+from headwise.phases.views import View, ViewName, unreadable
+
+
+def detect(run: xr.Dataset, *, groups: Groups = "given", thresholds: Thresholds = DEFAULT) -> RunReport:
+    """Stages, phases and events of one trajectory; `print` shows them as a timeline.
+
+    A variable that is missing is named in the notes, and the views that remain possible are made. `groups="found"`
+    ignores the groups a trajectory names and finds the patterns in its attention.
+    """
+    if not isinstance(run, xr.Dataset) or "seed" in run.dims:
+        what = "a seed dimension" if isinstance(run, xr.Dataset) else f"a {type(run).__name__}"
+        raise ConfigError(f"detect takes one trajectory, not {what}; several seeds go to detect_seeds")
+    trajectory = in_time_order(run)
+    steps = trajectory["step"].values.astype(float)
+    function = _function(trajectory, steps, thresholds)
+    loss = _loss(trajectory, steps, thresholds)
+    source = head_source(trajectory, groups)
+    heads, blocks, events = _heads(source, thresholds)
+    notes: list[str] = []
+    index_steps, index = (np.zeros(0), None) if isinstance(source, str) else _index(source, trajectory, notes)
+    views: dict[ViewName, View] = {"function": function, "loss": loss, "heads": heads}
+    compensation = _compensations(trajectory, events, notes)
+    return RunReport(
+        start=float(steps[0]),
+        end=float(steps[-1]),
+        function=function,
+        loss=loss,
+        heads=heads,
+        blocks=blocks,
+        events=events,
+        compensation=tuple(compensation),
+        index_steps=index_steps,
+        index=index,
+        agreement=compare(views, float(steps[-1] - steps[0]), thresholds),
+        notes=(*(note for view in views.values() for note in view.notes), *notes),
+    )
+
+
+def detect_seeds(
+    runs: xr.Dataset | Iterable[xr.Dataset], *, groups: Groups = "given", thresholds: Thresholds = DEFAULT
+) -> SeedsReport:
+    """Stages, phases and events of several seeds of one experiment: medians, intervals, shares, and who disagrees.
+
+    `runs` is a sequence of trajectories or one Dataset with a `seed` dimension; a single run is a report of one seed.
+    """
+    trajectories = _seeds_of(runs)
+    reports = [detect(run, groups=groups, thresholds=thresholds) for run in trajectories]
+    names = _seed_names(trajectories)
+    _require_one_shape(reports, names)
+    return summarise_seeds(reports, names)
+
+
+def _seeds_of(runs: xr.Dataset | Iterable[xr.Dataset]) -> list[xr.Dataset]:
+    if isinstance(runs, xr.Dataset):
+        return [runs.isel(seed=i) for i in range(runs.sizes["seed"])] if "seed" in runs.dims else [runs]
+    trajectories = list(runs) if isinstance(runs, Iterable) else [runs]
+    wrong = next((run for run in trajectories if not isinstance(run, xr.Dataset)), None)
+    if wrong is not None:
+        raise ConfigError(f"detect_seeds takes trajectories, not a {type(wrong).__name__}; `load` reads a stored run")
+    if not trajectories:
+        raise ConfigError("detect_seeds needs at least one trajectory; the list is empty")
+    return trajectories
+
+
+def _seed_names(runs: Sequence[xr.Dataset]) -> list[int | str]:
+    """The seed of each run, or its place in the list (from 1) where seeds are unknown or not all different."""
+    names = [run["seed"].item() if "seed" in run.coords else attribute(run, "seed") for run in runs]
+    if any(name is None for name in names) or len(set(names)) < len(names):
+        return list(range(1, len(runs) + 1))
+    return names
+
+
+def _require_one_shape(reports: Sequence[RunReport], names: Sequence[int | str]) -> None:
+    """Heads are matched one to one, so runs need equally many; a run whose heads could not be read is left out."""
+    shapes = [
+        (name, f"{len(report.blocks)} x {report.blocks[0].shares.shape[1]}")
+        for name, report in zip(names, reports, strict=True)
+        if report.blocks
+    ]
+    for name, shape in shapes:
+        if shape != shapes[0][1]:
+            raise ConfigError(
+                f"detect_seeds compares runs of one experiment: seed {name} has {shape} heads (blocks x heads) where "
+                f"seed {shapes[0][0]} has {shapes[0][1]}"
+            )
+
+
+def _function(trajectory: xr.Dataset, steps: np.ndarray, thresholds: Thresholds) -> FunctionView:
+    kl, names, notes = predictor_distances(trajectory)
+    if kl is None:
+        return FunctionView(notes=tuple(notes), reason="no kl was recorded")
+    return read_function(steps, kl, names, thresholds)
+
+
+def _loss(trajectory: xr.Dataset, steps: np.ndarray, thresholds: Thresholds) -> View:
+    excess, notes = excess_loss(trajectory)
+    if excess is None:
+        return unreadable(notes[0])
+    view = read_loss(steps, excess, thresholds)
+    return View(view.stages, (*notes, *view.notes))
+
+
+def _heads(
+    source: HeadSource | str, thresholds: Thresholds
+) -> tuple[HeadsView, tuple[HeadsView, ...], tuple[Events, ...]]:
+    """Stages over all blocks together (a pattern is held wherever a head holds it); events block by block."""
+    if isinstance(source, str):
+        return HeadsView(notes=(source,)), (), ()
+    notes = list(source.notes)
+    steps, shares = source.steps, source.shares
+    if len(steps) < thresholds.evaluations:
+        notes.append(
+            f"heads: {len(steps)} finite evaluations are too few to time a change; only what heads copy at the last "
+            f"one is read; evaluate at least {thresholds.evaluations} times"
+        )
+        steps, shares = steps[-1:], shares[-1:]
+    count, blocks, heads = shares.shape[:3]
+    if heads == 1:
+        notes.append("heads: one head has nobody to compete with; competition and offshoots need two")
+    together = read_heads(steps, shares.reshape(count, blocks * heads, -1), source.patterns, thresholds)
+    each = tuple(read_heads(steps, shares[:, b], source.patterns, thresholds) for b in range(blocks))
+    events = tuple(find_events(one, heads, thresholds, b + 1) for b, one in enumerate(each))
+    return replace(together, notes=(*notes, *together.notes)), each, events
+
+
+def _index(source: HeadSource, trajectory: xr.Dataset, notes: list[str]) -> tuple[np.ndarray, np.ndarray | None]:
+    """Steps and competition index (step, block), from attention by lag or from a recorded overlap."""
+    if source.shares.shape[2] < 2:
+        notes.append("competition index: one head has no overlap with another; it is left out")
+        return source.steps, None
+    overlap = source.overlap
+    if overlap is None and "head_overlap" in trajectory:
+        overlap = trajectory["head_overlap"].sel(step=source.steps).values
+    if overlap is None or not np.isfinite(overlap).all():
+        notes.append("competition index: needs attention_by_lag or head_overlap; it is left out")
+        return source.steps, None
+    return source.steps, np.stack([competition_index(overlap[:, b]) for b in range(overlap.shape[1])], axis=1)
+
+
+def _compensations(trajectory: xr.Dataset, events: Sequence[Events], notes: list[str]) -> list[Compensation]:
+    if not any(block.offshoots for block in events):
+        return []
+    source = value_coefficients(trajectory)
+    if isinstance(source, str):
+        notes.append(source)
+        return []
+    steps, values, labels = source
+    named: list[Label] = [offshoot.target for block in events for offshoot in block.offshoots]
+    if not all(label in labels for label in named):
+        notes.append("compensation: found patterns have no value coefficients; give the groups")
+        return []
+    found = [find_compensation(steps, values[:, b], block.offshoots, labels) for b, block in enumerate(events)]
+    return sorted((item for block in found for item in block), key=lambda item: item.offshoot.step)

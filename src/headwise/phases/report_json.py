@@ -1,0 +1,64 @@
+"""The parts of a report as plain values for JSON; heads, blocks and groups count from 1."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from headwise.core.events import Offshoot
+from headwise.phases.compensation import Compensation
+from headwise.phases.patterns import Pattern
+from headwise.phases.views import Stage
+
+SCHEMA = 1
+"""Version of a report's JSON: it goes up when a key changes its name or its meaning, not when one is added."""
+
+
+def stage_json(stage: Stage) -> dict[str, Any]:
+    """One stage of one view."""
+    return {"start": stage.start, "end": stage.end, "label": stage.label, "score": stage.score}
+
+
+def block_json(block: int, *, several_blocks: bool) -> dict[str, int]:
+    """The block of an event, named only where there are several."""
+    return {"block": block} if several_blocks else {}
+
+
+def offshoot_json(offshoot: Offshoot, *, several_blocks: bool) -> dict[str, Any]:
+    """One offshoot."""
+    return {
+        "step": offshoot.step,
+        "head": offshoot.head,
+        "from": offshoot.source,
+        "to": offshoot.target,
+        **block_json(offshoot.block, several_blocks=several_blocks),
+    }
+
+
+def compensation_json(item: Compensation, *, several_blocks: bool) -> dict[str, Any]:
+    """One offshoot with the deepest dip of the heads that stay, and each of their dips."""
+    deepest = item.deepest
+    return {
+        **offshoot_json(item.offshoot, several_blocks=several_blocks),
+        "gain": item.gain,
+        "depth": deepest.depth if deepest else None,
+        "by": deepest.head if deepest else None,
+        "at": deepest.step if deepest else None,
+        "duration": deepest.duration if deepest else None,
+        "recovers": deepest.recovers if deepest else None,
+        "heads": [
+            {
+                "head": dip.head,
+                "before": dip.before,
+                "depth": dip.depth,
+                "at": dip.step,
+                "duration": dip.duration,
+                "recovers": dip.recovers,
+            }
+            for dip in item.dips
+        ],
+    }
+
+
+def pattern_json(pattern: Pattern) -> dict[str, Any]:
+    """One pattern and its lags."""
+    return {"pattern": pattern.label, "lags": list(pattern.lags)}

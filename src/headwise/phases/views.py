@@ -1,0 +1,41 @@
+"""The detector's three views of a trajectory, and what each of them gives: stages, each with a label and a score.
+
+*function* looks at the distances to known predictors, *loss* at the excess loss, *heads* at the patterns that heads
+copy. No view knows of the others; `agreement` compares them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal, get_args
+
+ViewName = Literal["function", "loss", "heads"]
+VIEWS: tuple[ViewName, ...] = get_args(ViewName)
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A stretch of the run in which one thing holds; `score` in [0, 1] says how well, in the view's own terms."""
+
+    start: float
+    end: float
+    label: str
+    score: float
+
+
+@dataclass(frozen=True)
+class View:
+    """Stages in time order (none where the view was not possible) and one sentence for each thing to know."""
+
+    stages: tuple[Stage, ...] = ()
+    notes: tuple[str, ...] = field(default=())
+
+    @property
+    def boundaries(self) -> tuple[float, ...]:
+        """Where one stage gives way to the next."""
+        return tuple(stage.start for stage in self.stages[1:])
+
+
+def unreadable(note: str) -> View:
+    """A view that was not possible, and why."""
+    return View(stages=(), notes=(note,))
