@@ -27,7 +27,6 @@ import psutil
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-from headwise.cli.overrides import resolve
 from headwise.study import many
 from headwise.study.config import RunConfig
 from headwise.study.executors import open_pool
@@ -135,7 +134,7 @@ def flat(small: bool) -> bool:
 
 def tiny(seed: int) -> RunConfig:
     """A run of a few steps of a small model."""
-    return resolve(experiment("minimal", "published"), {**TINY, "seed": seed})
+    return experiment("minimal", "published").changed({**TINY, "seed": seed})
 
 
 def footprint() -> tuple[float, int]:

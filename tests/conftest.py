@@ -22,8 +22,6 @@ def one_thread() -> None:
 
 def tiny(name: str = "minimal", **updates: object) -> RunConfig:
     """An experiment at a size that trains in about a second; `updates` are dotted keys with `__` for the dot."""
-    from headwise.cli.overrides import resolve
-
     values: dict[str, object] = {
         "task.d": 6,
         "task.T": 5,
@@ -39,7 +37,7 @@ def tiny(name: str = "minimal", **updates: object) -> RunConfig:
         "measure.snapshots.every": 6,
     }
     values |= {key.replace("__", "."): value for key, value in updates.items()}
-    return resolve(experiment(name, "published"), values)
+    return experiment(name, "published").changed(values)
 
 
 __all__ = ["MeasureConfig", "Schedule", "tiny"]

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from headwise.cli.main import main
-from headwise.core.config import known_keys
+from headwise.core.keys import known_keys
 from headwise.study.config import RunConfig
 
 SIZES = {

@@ -127,8 +127,8 @@ def test_samples_below_the_batch_shrink_it(capsys: pytest.CaptureFixture[str]) -
         (["--train.optimizer", "Adamw"], ["train.optimizer", "AdamW"]),
         (["--train.optimizer", "Adam", "--train.momentum", "0.5"], ["train.momentum", "Adam"]),
         (["--train.options.beta", "3"], ["train.options.beta"]),
-        (["--taks.m", "1"], ["--taks.m", "did you mean --task.m?"]),
-        (["--task.mm", "1"], ["--task.mm", "did you mean --task.m?"]),
+        (["--taks.m", "1"], ["unknown key taks.m; did you mean task.m?"]),
+        (["--task.mm", "1"], ["unknown key task.mm; did you mean task.m?"]),
         (["--sede", "1"], ["--sede", "did you mean --seed"]),
         (["--seed", "-1"], ["seed", "greater than or equal to 0"]),
         (["--seed", "x"], ["seed", "integer"]),
@@ -307,7 +307,7 @@ def test_help_and_errors_load_nothing_heavy(arguments: list[str]) -> None:
 
 
 def test_help_names_every_key(capsys: pytest.CaptureFixture[str]) -> None:
-    from headwise.core.config import known_keys
+    from headwise.core.keys import known_keys
     from headwise.study.config import RunConfig
 
     with pytest.raises(SystemExit):

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
-from headwise.core.config import nearest_key
 from headwise.core.errors import ConfigError
+from headwise.core.keys import nearest_key
 
 
 class Parser(argparse.ArgumentParser):

@@ -8,7 +8,6 @@ from pathlib import Path
 from headwise.cli.command import Command, print_json, say
 from headwise.cli.overrides import describe_keys, literal, parse_overrides
 from headwise.cli.seeds import parse_seeds
-from headwise.core.config import validated
 from headwise.core.errors import ConfigError
 from headwise.flow.config import FlowConfig
 from headwise.flow.presets import PRESETS, flow_preset
@@ -54,7 +53,7 @@ def run(arguments: argparse.Namespace, extra: list[str]) -> int:
     values |= {name: literal(text) for name in SHORTCUTS if (text := getattr(arguments, name)) is not None}
     if arguments.noise is not None:
         values["noise"] = arguments.noise
-    config = validated(FlowConfig, {**dict(flow_preset(arguments.preset)), **values})
+    config = flow_preset(arguments.preset).changed(values)
     if arguments.seeds is not None:
         return _solve_seeds(config, arguments)
     return _solve_one(config, arguments)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from headwise.core.config import Config, known_keys, nearest_key, validated
+from headwise.core.config import Config
 from headwise.core.errors import ConfigError
+from headwise.core.keys import flatten, known_keys, nearest_key, unknown_key
 from headwise.study.config import RunConfig
 
 COMMAND_AND_ONE = 2
@@ -55,7 +56,10 @@ def _is_option(argument: str) -> bool:
 def parse_overrides(
     arguments: Sequence[str], options: Sequence[str], schema: type[Config] = RunConfig
 ) -> dict[str, Any]:
-    """`--task.m 1.5 --measure.windows 4 8 --train.lr=0.01` as `{key: value}`; `options` only help a misspelt one."""
+    """`--task.m 1.5 --measure.windows 4 8 --train.lr=0.01` as `{key: value}`; `options` only help a misspelt one.
+
+    Values are checked later, by `Config.changed`.
+    """
     keys = [key for key in known_keys(schema) if key not in FIXED]
     found: dict[str, list[str]] = {}
     current: list[str] | None = None
@@ -64,7 +68,7 @@ def parse_overrides(
             name, equals, value = argument[2:].partition("=")
             key = name.replace("-", "_")
             if key not in keys:
-                raise ConfigError(f"unknown option --{name}{_suggestion(key, keys, options)}")
+                raise ConfigError(_unknown(name, key, schema=schema, options=options))
             if key in found:
                 raise ConfigError(f"--{key} is given twice; give it once")
             current = found.setdefault(key, [])
@@ -85,29 +89,7 @@ def read_config_file(path: Path) -> dict[str, Any]:
         raise ConfigError(f"--config {path}: {error.strerror or error}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ConfigError(f"--config {path} is not valid TOML: {str(error).splitlines()[0]}") from None
-    return _flattened(content)
-
-
-def resolve(base: RunConfig, values: Mapping[str, Any]) -> RunConfig:
-    """A copy of `base` with dotted keys replaced, validated as a whole.
-
-    Fewer samples than the preset's batch shrink the batch with them, unless the batch is given too.
-    """
-    values = dict(values)
-    samples = values.get("train.samples")
-    if isinstance(samples, int) and samples < base.train.batch and "train.batch" not in values:
-        values["train.batch"] = max(samples, 1)
-    content = base.model_dump(mode="json")
-    for key, value in values.items():
-        section = content
-        *parents, last = key.split(".")
-        for parent in parents:
-            inner = section.get(parent)
-            if not isinstance(inner, dict):
-                raise ConfigError(f"unknown key {key}{nearest_key(key, known_keys(RunConfig))}")
-            section = inner
-        section[last] = value
-    return validated(RunConfig, content)
+    return flatten(content, RunConfig)
 
 
 def describe_keys(base: Config) -> str:
@@ -128,19 +110,6 @@ def _describe(config: Any, prefix: str, lines: list[str]) -> None:
             lines.append(f"  {f'--{prefix}{name}':<32} {shown:<14}{meaning}")
 
 
-def _flattened(content: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    sections = {key.rsplit(".", 1)[0] for key in known_keys(RunConfig) if "." in key}
-    sections |= {section.split(".")[0] for section in sections}
-    flat: dict[str, Any] = {}
-    for key, value in content.items():
-        path = f"{prefix}{key}"
-        if isinstance(value, dict) and path in sections:
-            flat |= _flattened(value, f"{path}.")
-        else:
-            flat[path] = value
-    return flat
-
-
 def _value(key: str, texts: list[str]) -> Any:
     if not texts:
         raise ConfigError(f"--{key} needs a value")
@@ -159,6 +128,10 @@ def literal(text: str) -> Any:
         return text
 
 
-def _suggestion(key: str, keys: Sequence[str], options: Sequence[str]) -> str:
+def _unknown(name: str, key: str, *, schema: type[Config], options: Sequence[str]) -> str:
+    """A dotted option can only be a config key and gets its sentence; any other may be a misspelt option as well."""
+    if "." in key:
+        return unknown_key(key, schema)
+    keys = [known for known in known_keys(schema) if known not in FIXED]
     near = nearest_key(key, [*keys, *(option.lstrip("-").replace("-", "_") for option in options)])
-    return near.replace("did you mean ", "did you mean --")
+    return f"unknown option --{name}{near.replace('did you mean ', 'did you mean --')}"

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from headwise.cli.command import Command, print_json, say
-from headwise.cli.overrides import literal, resolve
+from headwise.cli.overrides import literal
 from headwise.cli.seeds import parse_seeds
 from headwise.cli.train import add_experiment_arguments, resolve_arguments
 from headwise.core.config import validated
@@ -100,13 +100,13 @@ def planned(arguments: argparse.Namespace, extra: list[str]) -> list[RunConfig]:
     base = resolve_arguments(arguments, extra)
     points = plan_points(_axes(arguments.over, "--over"), _axes(arguments.zip, "--zip"))
     seeds = parse_seeds(arguments.seeds)
-    resolved = [resolve(base, point) for point in points]
+    resolved = [base.changed(point) for point in points]
     places: dict[str, Mapping[str, Any]] = {}
     for point, config in zip(points, resolved, strict=True):
         same = places.setdefault(config_hash(config), point)
         if same is not point:
             raise ConfigError(f"the points {_shown(same)} and {_shown(point)} are the same run; name each once")
-    return [config.model_copy(update={"seed": seed}) for config in resolved for seed in seeds]
+    return [config.changed({"seed": seed}) for config in resolved for seed in seeds]
 
 
 def _shown(point: Mapping[str, Any]) -> str:

@@ -11,7 +11,7 @@ from types import FrameType
 from typing import Any
 
 from headwise.cli.command import Command, print_json, say
-from headwise.cli.overrides import describe_keys, literal, parse_overrides, read_config_file, resolve
+from headwise.cli.overrides import describe_keys, literal, parse_overrides, read_config_file
 from headwise.cli.progress import progress_display
 from headwise.core.errors import ConfigError, Interrupted
 from headwise.study.config import Preset, RunConfig
@@ -75,7 +75,7 @@ def resolve_arguments(arguments: argparse.Namespace, extra: list[str]) -> RunCon
     options = [f"--{option.replace('_', '-')}" for option in (*SHORTCUTS, "preset", "config", "out", "json", "recover")]
     overrides = parse_overrides(extra, options)
     given = {key: literal(text) for key, text in short.items() if text is not None}
-    return resolve(experiment(arguments.experiment, preset), {**values, **overrides, **given})
+    return experiment(arguments.experiment, preset).changed({**values, **overrides, **given})
 
 
 def run(arguments: argparse.Namespace, extra: list[str]) -> int:

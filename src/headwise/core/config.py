@@ -1,30 +1,79 @@
-"""The base of every config class: frozen, closed to unknown keys, free of NaN, and addressed by its content."""
+"""The base of every config class: frozen, closed to unknown keys, free of NaN, checked whenever made or changed."""
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
-from typing import Any, Literal, TypeVar, get_args
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, get_args
 
 from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 
 from headwise.core.errors import ConfigError
+from headwise.core.keys import flatten, known_keys, unknown_key
 
 Switch = Literal["on", "off"]
 
 ConfigType = TypeVar("ConfigType", bound="Config")
 
+NO_CHANGES: Mapping[str, Any] = MappingProxyType({})
+
 
 class Config(BaseModel):
-    """A frozen record whose JSON form is its identity."""
+    """A frozen record whose JSON form is its identity.
 
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, validate_default=True)
+    A wrong key or value raises `ConfigError` with one sentence, the same in Python and on the command line. To change a
+    config use `changed`; pydantic's `model_copy` checks nothing.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, allow_inf_nan=False, validate_default=True, revalidate_instances="always"
+    )
+
+    if not TYPE_CHECKING:  # type checkers should see the arguments of each class, not this
+
+        def __init__(self, /, **values: Any) -> None:
+            try:
+                super().__init__(**values)
+            except ValidationError as error:
+                raise ConfigError(first_problem(type(self), error)) from None
+
+        # Pydantic then checks sections inside the config that holds them, where the whole key is known.
+        __init__.__pydantic_base_init__ = True
+
+    def changed(self, changes: Mapping[str, Any] = NO_CHANGES, /) -> Self:
+        """A copy with some keys changed, checked as a whole: `config.changed({"train.steps": 1000, "task.m": 1.3})`.
+
+        A section may also be given as a mapping of the keys to change, or as a config that replaces it.
+        """
+        schema = type(self)
+        if not isinstance(changes, Mapping):
+            raise ConfigError(f"changes are given by key, such as {{'task.m': 1.3}} (got {_shown(changes)})")
+        flat = flatten(changes, schema)
+        known = set(known_keys(schema))
+        for key in flat:
+            if key not in known:
+                raise ConfigError(unknown_key(key, schema))
+        return validated(schema, validated(schema, self)._content_with(flat))
+
+    def with_consequences(self, changes: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The changes to this config's keys together with what they bring with them; most classes add nothing."""
+        return changes
+
+    def _content_with(self, changes: Mapping[str, Any]) -> dict[str, Any]:
+        changes = self.with_consequences(changes)
+        content = dict(vars(self))
+        for name, value in content.items():
+            if isinstance(value, Config):
+                start = f"{name}."
+                inner = {key.removeprefix(start): new for key, new in changes.items() if key.startswith(start)}
+                content[name] = value._content_with(inner)
+        return content | {key: value for key, value in changes.items() if "." not in key}
 
     @model_validator(mode="before")
     @classmethod
-    def _word_for_nothing(cls, values: Any) -> Any:
+    def _read_none_as_unset(cls, values: Any) -> Any:
         """TOML and command lines have no null: `none` stands for it in the keys that may be empty, and only there."""
         if not isinstance(values, Mapping):
             return values
@@ -38,32 +87,12 @@ def content_hash(content: Mapping[str, Any]) -> str:
     return hashlib.sha256(canonical.encode()).hexdigest()[:8]
 
 
-def known_keys(schema: type[Config], prefix: str = "") -> list[str]:
-    """Every dotted key of a config class, depth first."""
-    keys: list[str] = []
-    for name, field in schema.model_fields.items():
-        inner = field.annotation
-        if isinstance(inner, type) and issubclass(inner, Config):
-            keys.extend(known_keys(inner, f"{prefix}{name}."))
-        else:
-            keys.append(f"{prefix}{name}")
-    return keys
-
-
-def nearest_key(key: str, keys: Iterable[str]) -> str:
-    """A `did you mean` clause for an unknown key, or an empty string when nothing is near."""
-    keys = list(keys)
-    near = difflib.get_close_matches(key, keys, n=1, cutoff=0.5)
-    if not near:
-        last = key.rsplit(".", 1)[-1]
-        near = [k for k in keys if k.rsplit(".", 1)[-1] == last][:1]
-    return f"; did you mean {near[0]}?" if near else ""
-
-
-def validated(schema: type[ConfigType], values: Mapping[str, Any]) -> ConfigType:
-    """Build a config from plain values; the first problem becomes one line that names its key."""
+def validated(schema: type[ConfigType], values: Mapping[str, Any] | Config) -> ConfigType:
+    """A config made of plain values, or one that exists already checked again; the first problem becomes one line."""
+    if not isinstance(values, Mapping | schema):
+        raise ConfigError(f"a {schema.__name__} is needed (got {_shown(values)})")
     try:
-        return schema.model_validate(dict(values))
+        return schema.model_validate(dict(values) if isinstance(values, Mapping) else values)
     except ValidationError as error:
         raise ConfigError(first_problem(schema, error)) from None
 
@@ -73,10 +102,12 @@ def first_problem(schema: type[Config], error: ValidationError) -> str:
     detail = error.errors()[0]
     key = _field_path(schema, detail["loc"])
     if detail["type"] == "extra_forbidden":
-        return f"unknown key {key}{nearest_key(key, known_keys(schema))}"
+        return unknown_key(key, schema)
     message = detail["msg"].removeprefix("Value error, ").replace("\n", " ")
     if not key:
         return message
+    if detail["type"] == "missing":
+        return f"{key} is missing; give it a value"
     if detail["type"] == "value_error":
         # A check over several keys names them itself.
         return message if message.startswith(key) else f"{key}: {message}"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from headwise.core.config import nearest_key
 from headwise.core.errors import ConfigError
+from headwise.core.keys import nearest_key
 from headwise.paper.claims import ablations, architecture, data, exact, flow, function_space, heads, variations
 from headwise.paper.entry import Claim, Figure
 from headwise.paper.figures import FIGURES

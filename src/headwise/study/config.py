@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
 from headwise.core.config import Config, content_hash
+from headwise.core.errors import ConfigError
 from headwise.core.seeds import SeedConfig
 from headwise.measure.config import MeasureConfig
 from headwise.model.compute import ComputeConfig
@@ -68,6 +70,16 @@ class RunConfig(Config):
                 raise ValueError(f"seeds.{name} must not be negative")
         return self
 
+    def with_consequences(self, changes: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Another preset would leave all its values behind, and is refused: it names the reading they come from."""
+        preset = changes.get("preset", self.preset)
+        if preset != self.preset:
+            raise ConfigError(
+                f"preset: these are the values of the {self.preset} reading; "
+                f"take experiment({self.experiment!r}, {preset!r}) for the other"
+            )
+        return changes
+
     def stream(self, name: Literal["task", "data", "init", "batches", "dropout"]) -> int:
         """The seed of one stream."""
         own: int | None = getattr(self.seeds, name)
@@ -107,13 +119,14 @@ def window_config(config: RunConfig, window: int) -> RunConfig:
 
     Its data are the same too unless `measure.window_samples` gives it more or fewer sequences.
     """
-    samples = config.measure.window_samples or config.train.samples
-    data = {"samples": samples, "batch": min(config.train.batch, samples)}
-    return config.model_copy(
-        update={
+    return config.changed(
+        {
             "experiment": f"{config.experiment}-window-{window}"[:64],
-            "model": config.model.model_copy(update={"window": window, "context": None}),
-            "train": config.train.model_copy(update=data),
-            "measure": config.measure.model_copy(update={"windows": (), "window_samples": None, "bayes": ()}),
+            "model.window": window,
+            "model.context": None,
+            "train.samples": config.measure.window_samples or config.train.samples,
+            "measure.windows": (),
+            "measure.window_samples": None,
+            "measure.bayes": (),
         }
     )

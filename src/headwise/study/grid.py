@@ -6,8 +6,8 @@ import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from headwise.core.config import known_keys, nearest_key
 from headwise.core.errors import ConfigError
+from headwise.core.keys import known_keys, unknown_key
 from headwise.study.config import RunConfig
 
 Values = dict[str, list[Any]]
@@ -25,8 +25,8 @@ def plan_points(over: Mapping[str, Sequence[Any]], zipped: Mapping[str, Sequence
         raise ConfigError(f"{min(clash)} is in --over and in --zip; give it once")
     lengths = {len(values) for values in zipped.values()}
     if len(lengths) > 1:
-        told = ", ".join(f"{key} has {len(values)}" for key, values in zipped.items())
-        raise ConfigError(f"--zip needs lists of one length: {told}")
+        found = ", ".join(f"{key} has {len(values)}" for key, values in zipped.items())
+        raise ConfigError(f"--zip needs lists of one length: {found}")
     rows = [dict(zip(zipped, row, strict=True)) for row in zip(*zipped.values(), strict=True)] if zipped else [{}]
     return [
         {**dict(zip(over, point, strict=True)), **row} for point in itertools.product(*over.values()) for row in rows
@@ -35,11 +35,12 @@ def plan_points(over: Mapping[str, Sequence[Any]], zipped: Mapping[str, Sequence
 
 def check_key(key: str) -> None:
     """A grid key must be a key of the config other than the seed, which has an option of its own."""
-    keys = [known for known in known_keys(RunConfig) if known not in ("experiment", "preset", "seed")]
     if key == "seed":
         raise ConfigError("seeds are given by --seeds 0..9, not by --over seed=...")
-    if key not in keys:
-        raise ConfigError(f"unknown grid key {key}{nearest_key(key, keys)}")
+    if key in ("experiment", "preset"):
+        raise ConfigError(f"a grid has one {key}; sweep over each of them by itself")
+    if key not in known_keys(RunConfig):
+        raise ConfigError(unknown_key(key, RunConfig))
 
 
 def split_values(text: str) -> list[str]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Self
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -52,3 +53,10 @@ class TrainConfig(Config):
         if self.keep_every is not None and self.keep_every % self.checkpoint_every:
             raise ValueError("train.keep_every must be a multiple of train.checkpoint_every")
         return self
+
+    def with_consequences(self, changes: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Fewer samples than the batch has shrink the batch with them, unless the batch is given too."""
+        samples = changes.get("samples")
+        if isinstance(samples, int) and samples < self.batch and "batch" not in changes:
+            return {**changes, "batch": max(samples, 1)}
+        return changes

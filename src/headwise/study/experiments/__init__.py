@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from headwise.core.config import nearest_key
 from headwise.core.errors import ConfigError
+from headwise.core.keys import nearest_key
 from headwise.study.config import Preset, RunConfig
 from headwise.study.experiments import data_size, full_variants, hierarchy, initialisation, ladder, minimal_variants
 from headwise.study.experiments.full import full
