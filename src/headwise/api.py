@@ -44,7 +44,9 @@ def check(names: Sequence[str] = (), *, trials: int = 20, seed: int = 0) -> list
     >>> statement["printed"]["verdict"], statement["corrected"]["verdict"]
     ('fails', 'holds')
     """
-    from headwise.theory.registry import run_checks, to_json
+    from headwise.theory.document import check_document
+    from headwise.theory.registry import run_checks
 
-    statements: list[dict[str, Any]] = to_json(run_checks(names, trials=trials, seed=seed))["statements"]
+    results = run_checks(names, trials=trials, seed=seed)
+    statements: list[dict[str, Any]] = check_document(results, trials=trials, seed=seed)["statements"]
     return statements

@@ -8,21 +8,25 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from synthetic_runs import member
 
-from headwise.view.report import read_member, write_reproduction_page, write_runs_page
+from headwise.view.report import ShownStatement, ShownVerdict, read_member, write_reproduction_page, write_runs_page
 
 RUN = Path(__file__).parent / "data" / "minimal" / "0ea5daec-s0"
 VERDICTS = [
-    {"claim": "order", "preset": "published", "verdict": "holds", "measured": 0.98, "threshold": 0.9, "seeds": [0, 1]},
-    {"claim": "hierarchy", "preset": "text", "verdict": "fails", "measured": {"m=1": 3}, "interval": [1.0, 2.0]},
-    {"claim": "online", "preset": "text", "verdict": "inconclusive", "measured": None, "published": 0.525},
+    ShownVerdict({"claim": "order", "outcome": "reproduced", "measured": 0.98, "seeds": [0, 1]}, "good"),
+    ShownVerdict({"claim": "hierarchy", "outcome": "not reproduced", "interval": [1.0, 2.0]}, "bad"),
+    ShownVerdict({"claim": "online", "outcome": "inconclusive", "measured": None, "published": 0.525}, "mixed"),
 ]
 STATEMENTS = [
-    {
-        "name": "kernel",
-        "label": "Lemma kernel",
-        "printed": {"verdict": "fails", "error": 0.3},
-        "corrected": {"verdict": "holds", "error": 1e-12},
-    }
+    ShownStatement(
+        {
+            "name": "kernel",
+            "label": "Lemma kernel",
+            "printed": {"verdict": "fails", "error": 0.3},
+            "corrected": {"verdict": "holds", "error": 1e-12},
+        },
+        printed="bad",
+        corrected="good",
+    )
 ]
 
 
@@ -33,7 +37,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     write_runs_page(files["run"], [read_member(RUN)])
     write_runs_page(files["seeds"], [member(seed) for seed in range(3)])
     write_runs_page(files["comparison"], [member(0), member(0, {"task": {"m": 1.3}}, blocks=2)])
-    write_reproduction_page(files["reproduction"], VERDICTS, {}, statements=STATEMENTS, command="headwise reproduce")
+    write_reproduction_page(files["reproduction"], VERDICTS, statements=STATEMENTS, command="headwise reproduce")
     return files
 
 

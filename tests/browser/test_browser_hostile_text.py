@@ -6,7 +6,7 @@ from pathlib import Path
 
 from synthetic_runs import trajectory
 
-from headwise.view.report import Member, write_reproduction_page, write_runs_page
+from headwise.view.report import Member, ShownStatement, ShownVerdict, write_reproduction_page, write_runs_page
 
 PAYLOADS = (
     "</script><script>window.hacked=1</script>",
@@ -84,13 +84,28 @@ def test_payloads_in_a_run(open_page, tmp_path: Path) -> None:
 
 def test_payloads_in_verdicts(open_page, tmp_path: Path) -> None:
     verdicts = [
-        {"claim": text, "preset": text, "verdict": text, "measured": {text: text}, "published": [text], "note": text}
+        ShownVerdict(
+            {
+                "claim": text,
+                "preset": text,
+                "verdict": text,
+                "outcome": text,
+                "measured": {text: text},
+                "published": [text],
+                "note": text,
+            },
+            "mixed",
+        )
         for text in PAYLOADS
     ]
-    statements = [{"name": text, "label": text, "printed": {"verdict": text, "error": text}} for text in PAYLOADS]
+    parts = [{"verdict": text, "error": text} for text in PAYLOADS]
+    statements = [
+        ShownStatement({"name": text, "label": text, "printed": part, "corrected": part}, "bad", "good")
+        for text, part in zip(PAYLOADS, parts, strict=True)
+    ]
     file = tmp_path / "reproduction.html"
     write_reproduction_page(
-        file, verdicts, {}, statements=statements, title=PAYLOADS[0], provenance={PAYLOADS[1]: PAYLOADS[2]}
+        file, verdicts, statements=statements, title=PAYLOADS[0], provenance={PAYLOADS[1]: PAYLOADS[2]}
     )
     watched = open_page(file)
     for button in watched.page.locator("button.open").all():

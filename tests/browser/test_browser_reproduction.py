@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from headwise.cli.main import main
-from headwise.paper import scale, verdicts_page
+from headwise.paper import scale, statement_file
 from headwise.paper.claims import exact
 from headwise.paper.scale import Size
 from headwise.theory.registry import Result, run_checks
@@ -29,7 +29,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(scale.MINIMAL, "quick", Size(30, 20, 30, 5))
         patch.setattr(exact, "checked", few)
-        patch.setattr(verdicts_page, "checked", few)
+        patch.setattr(statement_file, "checked", few)
         patch.setattr("sys.argv", ["/somewhere/bin/headwise", "reproduce", *names, "--seeds", "0..1"])
         assert main(["reproduce", *names, "--seeds", "0..1", *into]) == 0
     return root / "into"
@@ -38,7 +38,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_rows_open_figures_and_numbers(open_page, folder: Path) -> None:
     watched = open_page(folder / "index.html")
     page = watched.page
-    verdicts = json.loads((folder / "verdicts.json").read_text())
+    verdicts = json.loads((folder / "verdicts.json").read_text())["verdicts"]
     claims = page.locator("[data-table=claims]")
     assert [text.strip() for text in claims.locator(".open").all_inner_texts()] == [item["claim"] for item in verdicts]
     for item, figure in (("order", "fig-overview"), ("weight-decay", "runs-weight-decay")):
@@ -56,7 +56,7 @@ def test_rows_open_figures_and_numbers(open_page, folder: Path) -> None:
 
 def test_the_table_sorts_and_filters(open_page, folder: Path) -> None:
     page = open_page(folder / "index.html").page
-    verdicts = json.loads((folder / "verdicts.json").read_text())
+    verdicts = json.loads((folder / "verdicts.json").read_text())["verdicts"]
     claims = page.locator("[data-table=claims]")
     names = lambda: [text.strip() for text in claims.locator("tbody:visible .open").all_inner_texts()]  # noqa: E731
     claims.get_by_role("button", name="claim", exact=True).click()
@@ -72,7 +72,7 @@ def test_statements_and_where_it_comes_from(open_page, folder: Path) -> None:
     theory = page.locator("[data-table=statements]")
     assert [text.strip() for text in theory.locator(".open").all_inner_texts()] == sorted(CHECKED, reverse=True)
     theory.locator(".open").first.press("Enter")
-    stored = json.loads((folder / "statements.json").read_text())[0]
+    stored = json.loads((folder / "statements.json").read_text())["statements"][0]
     assert stored["corrected"]["claim"] in theory.locator(".detail").first.inner_text()
     about = page.locator(".provenance").inner_text()
     assert "headwise reproduce order gauge symmetry theorems weight-decay fig-overview --seeds 0..1" in about

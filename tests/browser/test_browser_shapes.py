@@ -13,7 +13,14 @@ from synthetic_runs import member, trajectory, without
 
 from headwise.flow.config import FlowConfig
 from headwise.flow.simulate import simulate
-from headwise.view.report import Live, Member, write_reproduction_page, write_runs_page
+from headwise.view.report import (
+    Live,
+    Member,
+    ShownStatement,
+    ShownVerdict,
+    write_reproduction_page,
+    write_runs_page,
+)
 
 SHAPES = {
     "one evaluation": lambda: member(evaluations=1, snapshots=1),
@@ -206,29 +213,21 @@ def test_verdict_tables(open_page, tmp_path: Path) -> None:
     figure = Figure(figsize=(2, 1))
     figure.add_subplot().plot([0, 1])
     figure.savefig(tmp_path / "order.png")
+    half = {"outcome": "partly reproduced", "verdict": "reproduced in 1 of 2 seeds"}
     verdicts = [
-        {
-            "claim": "order",
-            "preset": "published",
-            "verdict": "holds",
-            "measured": 0.25,
-            "interval": [0.2, 0.3],
-            "seeds": 3,
-        },
-        {"claim": "order", "preset": "text", "verdict": "fails", "measured": 10.5, "published": 1.0, "seeds": 3},
-        {"claim": "online", "preset": "text", "verdict": "holds", "measured": 2.0, "why": "fresh data"},
-        {"claim": "alpha", "preset": "text", "verdict": "inconclusive", "measured": None},
+        ShownVerdict(
+            {"claim": "order", "preset": "published", **half, "measured": 0.25, "interval": [0.2, 0.3]},
+            "mixed",
+            [tmp_path / "order.png"],
+        ),
+        ShownVerdict({"claim": "order", "preset": "text", "outcome": "not reproduced", "measured": 10.5}, "bad"),
+        ShownVerdict({"claim": "online", **half, "measured": 2.0, "why": "fresh data"}, "mixed"),
+        ShownVerdict({"claim": "alpha", "outcome": "inconclusive", "measured": None}, "mixed"),
     ]
-    statements = [
-        {
-            "name": "kernel",
-            "label": "Lemma",
-            "printed": {"verdict": "fails", "error": 0.2},
-            "corrected": {"verdict": "holds", "error": 1e-9},
-        }
-    ]
+    parts = {"printed": {"verdict": "fails", "error": 0.2}, "corrected": {"verdict": "holds", "error": 1e-9}}
+    statements = [ShownStatement({"name": "kernel", "label": "Lemma", **parts}, printed="bad", corrected="good")]
     file = tmp_path / "reproduction.html"
-    write_reproduction_page(file, verdicts, {"order": tmp_path / "order.png"}, statements=statements)
+    write_reproduction_page(file, verdicts, statements=statements)
     watched = open_page(file)
     page = watched.page
     claims = page.locator("[data-table=claims]")
@@ -242,9 +241,11 @@ def test_verdict_tables(open_page, tmp_path: Path) -> None:
     assert claims.locator("th[aria-sort=descending]").count() == 1
     head.click()
     assert names() == ["order", "order", "online", "alpha"], "a third click restores the order"
-    claims.get_by_role("button", name="holds").click()
+    partly = claims.get_by_role("button", name="partly reproduced")
+    assert "mixed" in (partly.get_attribute("class") or ""), "a colour is what the row says, not what its words say"
+    partly.click()
     assert names() == ["order", "alpha"]
-    claims.get_by_role("button", name="holds").click()
+    partly.click()
     claims.get_by_label("Search").fill("fresh")
     assert names() == ["online"]
     assert claims.locator(".showing").inner_text() == "1 of 4 rows"

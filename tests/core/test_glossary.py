@@ -50,7 +50,7 @@ def test_the_html_pages_explain_every_word() -> None:
     from headwise.view.report import reproduction_page, runs_page
     from headwise.view.report.members import read_member
 
-    for page in (runs_page([read_member(RUN)]), reproduction_page([], {})):
+    for page in (runs_page([read_member(RUN)]), reproduction_page([])):
         for word, meaning in GLOSSARY.items():
             assert f"<dt>{word}</dt><dd>{escape(meaning)}</dd>" in page
 

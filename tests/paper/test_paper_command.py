@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from headwise.cli.main import main
-from headwise.paper import reproduce, scale, verdicts_page
+from headwise.paper import runs, scale, verdicts_page
 from headwise.paper.scale import Size
+from headwise.view.report import ShownVerdict
 
 
 @pytest.fixture
@@ -30,7 +31,7 @@ def test_runs_judges_draws_and_finds_everything_again(tmp_path: Path, capsys: py
     names = ("order", "competition", "weight-decay", "symmetry", "fig-overview", "fig-collaboration")
     assert main(arguments(tmp_path, *names, "--json")) == 0
     out, err = capsys.readouterr()
-    verdicts = json.loads(out)
+    verdicts = json.loads(out)["verdicts"]
     assert [item["claim"] for item in verdicts] == list(names[:4])
     assert next(item for item in verdicts if item["claim"] == "symmetry")["verdict"] == "reproduced"
     assert next(item for item in verdicts if item["claim"] == "order")["verdict"] == "not reproduced"
@@ -38,10 +39,10 @@ def test_runs_judges_draws_and_finds_everything_again(tmp_path: Path, capsys: py
     for name in ("fig-overview-published", "fig-collaboration-published"):
         for suffix in ("png", "pdf", "csv"):
             assert (tmp_path / "into" / f"{name}.{suffix}").stat().st_size > 1000
-    assert json.loads((tmp_path / "into" / "verdicts.json").read_text()) == verdicts
+    assert json.loads((tmp_path / "into" / "verdicts.json").read_text()) == json.loads(out)
     assert main(arguments(tmp_path, *names, "--json")) == 0
     again, err = capsys.readouterr()
-    assert json.loads(again) == verdicts
+    assert json.loads(again) == json.loads(out)
     assert "0 to compute" in err
 
 
@@ -50,7 +51,7 @@ def test_a_dry_run_names_what_is_missing(tmp_path: Path, capsys: pytest.CaptureF
     assert main(arguments(tmp_path, "order", "--dry-run", "--json")) == 0
     out, err = capsys.readouterr()
     assert err.count("missing: minimal (published)") == 2
-    assert json.loads(out)[0]["verdict"] == "inconclusive"
+    assert json.loads(out)["verdicts"][0]["verdict"] == "inconclusive"
     assert not (tmp_path / "runs").exists()
 
 
@@ -61,7 +62,7 @@ def test_a_damaged_run_is_inconclusive(tmp_path: Path, capsys: pytest.CaptureFix
     run = next((tmp_path / "runs" / "minimal").glob("*-s0"))
     next(run.glob("manifest.json")).write_text("{}")
     main(arguments(tmp_path, "order", "--dry-run", "--json"))
-    found = json.loads(capsys.readouterr().out)[0]
+    found = json.loads(capsys.readouterr().out)["verdicts"][0]
     assert "damaged" in found["notes"]["0"]
     assert found["verdict"] != "reproduced"
 
@@ -72,7 +73,7 @@ def test_verdicts_on_a_given_run(tmp_path: Path, capsys: pytest.CaptureFixture[s
     run = next((tmp_path / "runs" / "minimal").glob("*-s0"))
     capsys.readouterr()
     assert main(["reproduce", "--run", str(run), "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
+    found = json.loads(capsys.readouterr().out)["verdicts"]
     assert [item["claim"] for item in found] == ["order", "competition", "offshoot", "specialisation"]
     assert main(["reproduce", "hierarchy", "--run", str(run)]) == 2
     assert main(["reproduce", "fig-kl", "--run", str(run)]) == 2
@@ -97,9 +98,9 @@ def test_one_flipped_byte_spoils_one_seed_only(tmp_path: Path, capsys: pytest.Ca
     content = bytearray(segment.read_bytes())
     content[len(content) // 2] ^= 4
     segment.write_bytes(content)
-    reproduce._trajectory.cache_clear()
+    runs._trajectory.cache_clear()
     assert main(arguments(tmp_path, "order", "fig-overview", "--json")) == 0
-    found = json.loads(capsys.readouterr().out)[0]
+    found = json.loads(capsys.readouterr().out)["verdicts"][0]
     assert segment.name in found["notes"]["0"]
     assert "nearest at step" in found["notes"]["1"]
 
@@ -107,17 +108,17 @@ def test_one_flipped_byte_spoils_one_seed_only(tmp_path: Path, capsys: pytest.Ca
 @pytest.mark.usefixtures("tiny")
 def test_the_page_shows_the_scale_of_its_figures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(scale.MINIMAL, "paper", Size(30, 20, 35, 5))
-    shown: list[dict[str, object]] = []
+    shown: list[ShownVerdict] = []
     monkeypatch.setattr(
         verdicts_page,
         "write_reproduction_page",
-        lambda path, items, *rest, **more: shown.__setitem__(slice(None), items),
+        lambda path, items, **more: shown.__setitem__(slice(None), items),
     )
     assert main(arguments(tmp_path, "order")) == 0
     assert main(arguments(tmp_path, "order", "--scale", "paper")) == 0
-    kept = json.loads((tmp_path / "into" / "verdicts.json").read_text())
+    kept = json.loads((tmp_path / "into" / "verdicts.json").read_text())["verdicts"]
     assert [item["scale"] for item in kept] == ["quick", "paper"]
-    assert [item["scale"] for item in shown] == ["paper"]
+    assert [item.values["scale"] for item in shown] == ["paper"]
 
 
 def test_runs_that_a_claim_is_not_about_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -32,7 +32,7 @@ def test_every_entry_is_judged_or_drawn(
     into = tmp_path / "into"
     options = ["--preset", preset, "--seeds", "0", "--workers", "1", "--out", str(tmp_path / "runs"), "-q", "--json"]
     assert main(["reproduce", *NAMES, *options, "--into", str(into)]) == 0
-    judged = {item["claim"] for item in json.loads(capsys.readouterr().out)}
+    judged = {item["claim"] for item in json.loads(capsys.readouterr().out)["verdicts"]}
     having = [ENTRIES[name] for name in NAMES if preset in ENTRIES[name].presets]
     assert judged == {entry.name for entry in having if isinstance(entry, Claim)}
     for entry in having:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 from headwise.paper.readings_page import key_rows, render
+from headwise.paper.verdict import Judgement, decide
+from headwise.paper.verdict_file import add_verdicts
 from headwise.study.experiments import EXPERIMENTS, experiment
 
 
@@ -21,22 +22,16 @@ def test_key_rows_are_exactly_the_differences() -> None:
 
 
 def test_the_page_shows_both_readings_side_by_side(tmp_path: Path) -> None:
-    item = {
-        "claim": "order",
-        "preset": "published",
-        "verdict": "reproduced",
-        "quantity": "rise",
-        "measured": 0.4,
-        "interval": [0.3, 0.5],
-        "threshold": "in order",
-        "published": 0.385,
-        "seeds": [0, 1],
-        "scale": "paper",
-    }
     folder = tmp_path / "paper"
-    folder.mkdir()
-    other = {**item, "preset": "text", "verdict": "not reproduced", "measured": None, "interval": None, "seeds": [0]}
-    (folder / "verdicts.json").write_text(json.dumps([item, other]))
+    about = {"claim": "order", "scale": "paper", "quantity": "rise", "threshold": "in order", "published": 0.385}
+    passing = {0: Judgement(True, 0.3), 1: Judgement(True, 0.5)}
+    add_verdicts(
+        [
+            decide(passing, preset="published", **about),
+            decide({0: Judgement(False, None)}, preset="text", **about),
+        ],
+        folder,
+    )
     (folder / "table-levels-minimal.csv").write_text("run,quantity\nminimal,end of stage 1\n")
     page = render(tmp_path)
     assert "| order | rise | reproduced: 0.4 (0.3 .. 0.5), 2 seeds | not reproduced, 1 seed | in order |" in page

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 
 import numpy as np
 import pytest
 
+from headwise.core.errors import HeadwiseError
 from headwise.paper.levels import Level
-from headwise.paper.reproduce import read_verdicts, write_verdicts
+from headwise.paper.limit import Limit
 from headwise.paper.verdict import Judgement, Verdict, decide, interval
+from headwise.paper.verdict_file import add_verdicts, read_verdicts, to_item
 
 
 def verdict(*judgements: Judgement, preset: str = "published") -> Verdict:
@@ -20,6 +23,7 @@ def verdict(*judgements: Judgement, preset: str = "published") -> Verdict:
         scale="quick",
         quantity="q",
         threshold="t",
+        limit=Limit(">", 0.5),
         published=2.0,
     )
 
@@ -28,18 +32,19 @@ YES, NO, UNREAD = Judgement(True, 1.0), Judgement(False, 0.0), Judgement(None, N
 
 
 @pytest.mark.parametrize(
-    ("judgements", "word"),
+    ("judgements", "word", "outcome", "passed"),
     [
-        ((YES, YES), "reproduced"),
-        ((YES, NO), "reproduced in 1 of 2 seeds"),
-        ((NO, NO), "not reproduced"),
-        ((UNREAD, UNREAD), "inconclusive"),
-        ((YES, UNREAD), "reproduced in 1 of 2 seeds"),
-        ((NO, UNREAD), "inconclusive"),
+        ((YES, YES), "reproduced", "reproduced", 2),
+        ((YES, NO), "reproduced in 1 of 2 seeds", "partly reproduced", 1),
+        ((NO, NO), "not reproduced", "not reproduced", 0),
+        ((UNREAD, UNREAD), "inconclusive", "inconclusive", 0),
+        ((YES, UNREAD), "reproduced in 1 of 2 seeds", "partly reproduced", 1),
+        ((NO, UNREAD), "inconclusive", "inconclusive", 0),
     ],
 )
-def test_words(judgements: tuple[Judgement, ...], word: str) -> None:
-    assert verdict(*judgements).verdict == word
+def test_words(judgements: tuple[Judgement, ...], word: str, outcome: str, passed: int) -> None:
+    found = verdict(*judgements)
+    assert (found.text, found.outcome, found.passed, found.of) == (word, outcome, passed, len(judgements))
 
 
 def test_numbers_are_medians_with_their_distance() -> None:
@@ -60,13 +65,44 @@ def test_the_bootstrap_interval_covers_the_median_as_often_as_it_says() -> None:
 
 
 def test_verdicts_of_other_claims_stay_in_the_file(tmp_path) -> None:  # type: ignore[no-untyped-def]
-    write_verdicts([verdict(YES)], tmp_path)
-    write_verdicts([verdict(NO, preset="text")], tmp_path)
-    path = write_verdicts([verdict(NO)], tmp_path)
-    found = {(item["preset"], item["verdict"]) for item in read_verdicts(path)}
-    assert found == {("published", "not reproduced"), ("text", "not reproduced")}
-    keys = {"claim", "preset", "verdict", "measured", "interval", "threshold", "published", "seeds"}
-    assert all(keys <= set(item) for item in json.loads(path.read_text()))
+    add_verdicts([verdict(YES)], tmp_path)
+    add_verdicts([verdict(NO, preset="text")], tmp_path)
+    held = add_verdicts([verdict(NO)], tmp_path)
+    assert held == [verdict(NO, preset="text"), verdict(NO)]
+    assert read_verdicts(tmp_path / "verdicts.json") == held
+    document = json.loads((tmp_path / "verdicts.json").read_text())
+    assert document["schema"] == 1
+    keys = {"claim", "preset", "verdict", "measured", "interval", "threshold", "published", "seeds", "scale"}
+    assert all(keys | {"outcome", "passed", "of", "limit"} <= set(item) for item in document["verdicts"])
+
+
+OF_AN_EARLIER_FORM = ("outcome", "passed", "of", "limit")
+
+
+@pytest.mark.parametrize("judgements", [(YES, YES), (YES, NO), (NO, NO), (UNREAD, UNREAD), (YES, UNREAD), (NO, UNREAD)])
+def test_files_without_a_version_are_read(judgements: tuple[Judgement, ...], tmp_path) -> None:  # type: ignore[no-untyped-def]
+    """A list of items that say their outcome in words only."""
+    stated = verdict(*judgements)
+    item = {key: value for key, value in to_item(stated).items() if key not in OF_AN_EARLIER_FORM}
+    path = tmp_path / "verdicts.json"
+    path.write_text(json.dumps([item]))
+    assert read_verdicts(path) == [dataclasses.replace(stated, limit=None)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{",
+        "[1]",
+        '{"verdicts": []}',
+        '{"schema": 2, "verdicts": []}',
+        '[{"claim": "order", "verdict": "holds", "seeds": []}]',
+    ],
+)
+def test_other_files_are_refused_in_one_line(text: str, tmp_path) -> None:  # type: ignore[no-untyped-def]
+    (tmp_path / "verdicts.json").write_text(text)
+    with pytest.raises(HeadwiseError, match=r"verdicts\.json is not a file of verdicts .*; move it away"):
+        read_verdicts(tmp_path / "verdicts.json")
 
 
 def test_a_step_by_which_something_is_done_may_come_earlier() -> None:

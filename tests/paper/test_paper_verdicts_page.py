@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 from headwise.cli.main import main
 from headwise.core.errors import HeadwiseError
-from headwise.paper import scale
+from headwise.paper import scale, statement_file
+from headwise.paper.draw import Drawn, add_figures, read_figures
 from headwise.paper.entry import Claim
+from headwise.paper.judge import verdict_of
 from headwise.paper.manifest import ENTRIES, HEADLINE, select
 from headwise.paper.plan import Plan
 from headwise.paper.scale import Size
-from headwise.paper.verdicts_page import figures_of, illustrations, read_statements, write_statements
+from headwise.paper.statement_file import keep_statements, read_statements
+from headwise.paper.verdict import Judgement, Outcome
+from headwise.paper.verdicts_page import MOODS, STATEMENT_MOODS, figures_of, illustrations, shown_verdict
+from headwise.theory.registry import run_checks
+from headwise.theory.statement import Verdict as StatementVerdict
 
 CLAIMS = [entry for entry in ENTRIES.values() if isinstance(entry, Claim)]
 
@@ -48,14 +55,52 @@ def test_the_headline_draws_what_its_claims_open() -> None:
             assert {figure.name for figure in figures} & set(HEADLINE), entry.name
 
 
-def test_statements_are_kept_beside_the_verdicts(tmp_path: Path) -> None:
-    assert read_statements(tmp_path) == []
-    found = [{"name": "ordering", "label": "Eq.", "printed": {"verdict": "fails", "error": None}}]
-    write_statements(found, tmp_path)
-    assert read_statements(tmp_path) == found
+def test_statements_are_kept_beside_the_verdicts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    without_theorems = Plan(tuple(select(["order"])), ("published",), "quick", (0,), tmp_path)
+    assert keep_statements(without_theorems, tmp_path) == []
+    plan = Plan(tuple(select(["theorems"])), ("published",), "quick", (0,), tmp_path)
+    monkeypatch.setattr(statement_file, "checked", lambda scale, seed: run_checks(["ordering"], trials=2, seed=seed))
+    [statement] = keep_statements(plan, tmp_path)
+    assert statement["printed"]["verdict"] == "fails"
+    assert keep_statements(without_theorems, tmp_path) == [statement], "those of an earlier command stay"
+    (tmp_path / "statements.json").write_text(json.dumps([statement]))
+    assert read_statements(tmp_path) == [statement], "a bare list is read too"
     (tmp_path / "statements.json").write_text("[")
     with pytest.raises(HeadwiseError, match=r"statements\.json"):
         read_statements(tmp_path)
+
+
+def test_every_outcome_has_a_colour() -> None:
+    assert set(MOODS) == set(get_args(Outcome))
+    assert set(STATEMENT_MOODS) == set(get_args(StatementVerdict))
+
+
+def test_a_row_opens_the_figures_that_were_drawn_for_it(tmp_path: Path) -> None:
+    """By entry, reading and scale, whatever the files are called."""
+    claim = next(one for one in CLAIMS if one.name == "order")
+    verdict = verdict_of(claim, "published", "quick", {0: Judgement(True, 0.4)})
+    figures = [
+        Drawn("fig-overview", "published", "quick", tmp_path / "a.png"),
+        Drawn("fig-overview", "text", "quick", tmp_path / "b.png"),
+        Drawn("fig-kl", "published", "quick", tmp_path / "order.png"),
+    ]
+    shown = shown_verdict(verdict, figures)
+    assert shown.figures == [tmp_path / "a.png"]
+    assert shown.mood == "good"
+    assert shown.values["says"] == claim.about
+
+
+def test_a_folder_knows_the_figures_of_earlier_commands(tmp_path: Path) -> None:
+    for name in ("a.png", "b.png"):
+        (tmp_path / name).write_bytes(b"png")
+    first = Drawn("fig-overview", "published", "quick", tmp_path / "a.png")
+    second = Drawn("fig-kl", "published", "quick", tmp_path / "b.png")
+    assert add_figures([first], tmp_path) == [first]
+    assert add_figures([second], tmp_path) == [first, second]
+    larger = Drawn("fig-kl", "published", "paper", tmp_path / "b.png")
+    assert add_figures([larger], tmp_path) == [first, larger], "one file is at one scale"
+    (tmp_path / "a.png").unlink()
+    assert read_figures(tmp_path) == [larger]
 
 
 def test_the_command_writes_the_page_and_says_where(
@@ -69,6 +114,6 @@ def test_the_command_writes_the_page_and_says_where(
     assert (tmp_path / "into" / "runs-weight-decay-published.png").exists()
     assert main(["reproduce", "symmetry", "--seeds", "0", *folders]) == 0
     text = page.read_text()
-    for item in json.loads((tmp_path / "into" / "verdicts.json").read_text()):
+    for item in json.loads((tmp_path / "into" / "verdicts.json").read_text())["verdicts"]:
         assert f">{item['claim']}</button>" in text, "verdicts of an earlier command stay on the page"
     assert "runs-weight-decay-published.png" in text

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from headwise.core.errors import ConfigError
+from headwise.theory.document import check_document
 from headwise.theory.page import render
 from headwise.theory.registry import (
     MODULES,
@@ -18,7 +19,6 @@ from headwise.theory.registry import (
     load_statement,
     run_checks,
     statement_names,
-    to_json,
     to_table,
 )
 from headwise.theory.statement import approximation, bound, identity, relative_error
@@ -108,7 +108,7 @@ def test_parallel_checks_are_the_same_checks() -> None:
 
 def test_json_table_and_page() -> None:
     results = run_checks(["kernel", "coupling-region", "cooperative-limit"], trials=2)
-    document = json.loads(json.dumps(to_json(results), allow_nan=False))
+    document = json.loads(json.dumps(check_document(results, trials=2, seed=0), allow_nan=False))
     assert [s["name"] for s in document["statements"]] == ["kernel", "coupling-region", "cooperative-limit"]
     for statement in document["statements"]:
         assert set(statement) >= {"name", "label", "printed", "corrected"}

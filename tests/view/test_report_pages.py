@@ -12,7 +12,15 @@ import numpy as np
 import pytest
 
 from headwise.core.errors import ConfigError
-from headwise.view.report import Member, reproduction_page, runs_page, write_reproduction_page, write_runs_page
+from headwise.view.report import (
+    Member,
+    ShownStatement,
+    ShownVerdict,
+    reproduction_page,
+    runs_page,
+    write_reproduction_page,
+    write_runs_page,
+)
 from headwise.view.report.encode import unpack
 from headwise.view.report.page_data import page_data
 from headwise.view.report.provenance import describe, made_by
@@ -132,25 +140,36 @@ def test_pages_need_a_name_of_a_page(tmp_path: Path) -> None:
 
 def test_figures_of_verdicts_must_be_readable(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"missing\.png"):
-        reproduction_page([], {"order": tmp_path / "missing.png"})
+        reproduction_page([ShownVerdict({"claim": "order"}, "good", [tmp_path / "missing.png"])])
     (tmp_path / "figure.pdf").write_bytes(b"%PDF")
     with pytest.raises(ConfigError, match=r"ends in \.png"):
-        reproduction_page([], {"order": tmp_path / "figure.pdf"})
+        reproduction_page([ShownVerdict({"claim": "order"}, "good", [tmp_path / "figure.pdf"])])
 
 
 def test_too_many_figures_are_named_not_embedded(tmp_path: Path) -> None:
     for name in ("a.png", "b.png"):
         (tmp_path / name).write_bytes(bytes(5_000_000))
-    verdicts = [{"claim": "order", "verdict": "holds"}]
-    page = reproduction_page(verdicts, {"order": [tmp_path / "a.png", tmp_path / "b.png"]})
+    page = reproduction_page([ShownVerdict({"claim": "order"}, "good", [tmp_path / "a.png", tmp_path / "b.png"])])
     assert len(page) < 7_500_000
     assert "order: b.png" in re.sub(r"<script.*?</script>", "", page, flags=re.S)
 
 
 def test_numbers_that_are_not_finite_are_shown(tmp_path: Path) -> None:
-    verdicts = [{"claim": "x", "verdict": "fails", "measured": float("nan"), "interval": [float("-inf"), 1.0]}]
-    assert write_reproduction_page(tmp_path / "r.html", verdicts, {}) > 0
+    verdicts = [ShownVerdict({"claim": "x", "measured": float("nan"), "interval": [float("-inf"), 1.0]}, "bad")]
+    assert write_reproduction_page(tmp_path / "r.html", verdicts) > 0
     assert "-inf, 1" in (tmp_path / "r.html").read_text()
+
+
+@pytest.mark.parametrize("mood", ["good", "mixed", "bad"])
+def test_a_colour_is_given_and_not_read_out_of_words(mood: str) -> None:
+    """The same words in every colour: a page that looked at them would show one."""
+    parts = {"printed": {"verdict": "fails", "error": 1.0}, "corrected": {"verdict": "holds", "error": 0.0}}
+    page = reproduction_page(
+        [ShownVerdict({"claim": "order", "verdict": "reproduced", "outcome": "reproduced"}, mood)],
+        statements=[ShownStatement({"name": "kernel", **parts}, printed=mood, corrected=mood)],
+    )
+    assert set(re.findall(r'class="verdict (\w+)"', page)) == {mood}
+    assert set(re.findall(r'class="chip filter (\w+)"', page)) == {mood}
 
 
 def test_pages_are_made_without_torch_and_without_matplotlib() -> None:

@@ -20,7 +20,8 @@ def add(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace, extra: list[str]) -> int:
     refuse_extra(extra)
     from headwise.core.errors import ConfigError
-    from headwise.theory.registry import all_corrected_hold, run_checks, statement_names, to_json, to_table
+    from headwise.theory.document import check_document
+    from headwise.theory.registry import all_corrected_hold, run_checks, statement_names, to_table
 
     if arguments.only_list:
         print("\n".join(statement_names()))
@@ -36,7 +37,7 @@ def run(arguments: argparse.Namespace, extra: list[str]) -> int:
         arguments.names, trials=arguments.trials, seed=arguments.seed, workers=arguments.workers, progress=progress
     )
     if arguments.json:
-        print_json(to_json(results))
+        print_json(check_document(results, trials=arguments.trials, seed=arguments.seed))
     else:
         print(to_table(results))
     return 0 if all_corrected_hold(results) else 1

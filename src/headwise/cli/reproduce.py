@@ -6,9 +6,8 @@ import argparse
 import shlex
 import sys
 import time
-from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from headwise.cli.command import Command, print_json, refuse_extra, say
 from headwise.core.errors import ConfigError
@@ -55,8 +54,7 @@ def run(arguments: argparse.Namespace, extra: list[str]) -> int:
     from headwise.cli.seeds import parse_seeds
     from headwise.paper.manifest import ENTRIES, HEADLINE, select
     from headwise.paper.plan import Plan, describe
-    from headwise.paper.reproduce import draw_all, judge_all, write_verdicts
-    from headwise.paper.verdicts_page import illustrations, statements_of, write_statements, write_verdicts_page
+    from headwise.paper.reproduce import write_results
     from headwise.store import check_writable
 
     if arguments.workers < 1:
@@ -83,19 +81,16 @@ def run(arguments: argparse.Namespace, extra: list[str]) -> int:
             say(f"missing: {config.experiment} ({config.preset}) seed {config.seed}")
     elif unfinished:
         failed = _compute(plan, arguments)
-    told = (lambda line: None) if arguments.quiet else say
-    verdicts = judge_all(plan, told)
-    draw_all(replace(plan, entries=(*plan.entries, *illustrations(plan))), arguments.into, told)
-    # What has not run says nothing against a verdict that is there already.
-    undecided = plan.incomplete(unfinished) if arguments.dry_run else set()
-    path = write_verdicts([v for v in verdicts if (v.claim, v.preset) not in undecided], arguments.into)
-    if statements := statements_of(plan):
-        write_statements(statements, arguments.into)
-    command = shlex.join(["headwise", *sys.argv[1:]])
-    page = write_verdicts_page(arguments.into, scale=plan.scale, command=command, runs=arguments.out)
-    _show(verdicts, arguments)
-    say(f"wrote {path}")
-    say(f"wrote {page}: open it in a browser; each verdict opens its figure and numbers")
+    results = write_results(
+        plan,
+        arguments.into,
+        command=shlex.join(["headwise", *sys.argv[1:]]),
+        missing=unfinished if arguments.dry_run else (),
+        notify=(lambda line: None) if arguments.quiet else say,
+    )
+    _show(results.verdicts, arguments)
+    say(f"wrote {results.file}")
+    say(f"wrote {results.page}: open it in a browser; each verdict opens its figure and numbers")
     for outcome in failed:
         say(f"headwise: {outcome.run} {outcome.status}: {outcome.reason}")
     return 4 if failed else 0
@@ -138,8 +133,8 @@ def _compute(plan: Plan, arguments: argparse.Namespace) -> list[Outcome]:
 
 def _judge_one(arguments: argparse.Namespace) -> int:
     from headwise.paper.entry import Claim
+    from headwise.paper.judge import judge_run
     from headwise.paper.manifest import select
-    from headwise.paper.reproduce import judge_run
 
     chosen = select(arguments.names or list(ON_ONE_RUN))
     for entry in chosen:
@@ -152,7 +147,9 @@ def _judge_one(arguments: argparse.Namespace) -> int:
 
 def _show(verdicts: list[Verdict], arguments: argparse.Namespace) -> None:
     if arguments.json:
-        print_json([verdict.to_json() for verdict in verdicts])
+        from headwise.paper.verdict_file import to_document
+
+        print_json(to_document(verdicts))
         return
     if not verdicts:
         return
@@ -163,21 +160,14 @@ def _show(verdicts: list[Verdict], arguments: argparse.Namespace) -> None:
     for column in ("claim", "reading", "verdict", "measured", "published", "threshold"):
         table.add_column(column, no_wrap=column in ("claim", "reading"), overflow="fold")
     for one in verdicts:
-        measured = _number(one.measured)
-        if one.interval and len(one.seeds) > 1:
-            measured += f" ({_number(one.interval[0])} .. {_number(one.interval[1])})"
-        published = "" if one.published is None else _number(one.published)
-        table.add_row(one.claim, one.preset, one.verdict, measured, published, one.threshold)
+        published = "" if one.published is None else f"{one.published:.3g}"
+        table.add_row(one.claim, one.preset, one.text, one.numbers, published, one.threshold)
     console = Console(highlight=False, width=None if sys.stdout.isatty() else FILE_WIDTH)
     console.print(table)
     for one in verdicts:
-        if one.verdict != "reproduced" and one.notes:
+        if one.outcome != "reproduced" and one.notes:
             for seed, note in one.notes.items():
                 console.print(f"{one.claim} ({one.preset}), seed {seed}: {note}", soft_wrap=True)
-
-
-def _number(value: Any) -> str:
-    return "" if value is None else f"{value:.3g}"
 
 
 def _list(arguments: argparse.Namespace) -> int:

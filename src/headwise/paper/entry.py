@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
+from headwise.paper.limit import Limit
 from headwise.paper.scale import Scale, at_scale
 from headwise.paper.verdict import Judgement
 from headwise.study.config import Preset, RunConfig
@@ -56,10 +57,14 @@ class Entry:
 
 @dataclass(frozen=True)
 class Claim(Entry):
-    """A statement with a test: `threshold` is stated beforehand, `judge` applies it to one seed."""
+    """A statement with a test: `threshold` is stated beforehand, `judge` applies it to one seed.
+
+    `limit` is the part of the threshold that the measured quantity itself has to keep, where there is one.
+    """
 
     quantity: str = ""
     threshold: str = ""
+    limit: Limit | None = None
     published: float | None = None
     judge: Callable[[Case], Judgement] = field(kw_only=True)
 

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from headwise.core.markdown import markdown_table
-from headwise.paper.reproduce import read_verdicts
+from headwise.paper.verdict import Verdict
+from headwise.paper.verdict_file import read_verdicts
 from headwise.study.experiments import EXPERIMENTS
 
 DEFAULTS = ("docs/readings.md", "results")
@@ -104,14 +105,14 @@ def key_rows() -> list[tuple[str, str, str, str]]:
 
 def verdict_table(folder: Path) -> str:
     """One row a claim: both readings side by side."""
-    found: dict[str, dict[str, Mapping[str, Any]]] = {}
-    for item in read_verdicts(folder / "verdicts.json"):
-        found.setdefault(item["claim"], {})[item["preset"]] = item
+    found: dict[str, dict[str, Verdict]] = {}
+    for verdict in read_verdicts(folder / "verdicts.json"):
+        found.setdefault(verdict.claim, {})[verdict.preset] = verdict
     rows = []
     for claim, readings in found.items():
         either = next(iter(readings.values()))
         cells = [_cell(readings.get(preset)) for preset in ("published", "text")]
-        rows.append((claim, either["quantity"], *cells, either["threshold"]))
+        rows.append((claim, either.quantity, *cells, either.threshold))
     return markdown_table(("claim", "measured", "published", "text", "threshold"), rows)
 
 
@@ -127,13 +128,11 @@ def levels_table(paths: Sequence[Path]) -> str:
     return markdown_table(columns, rows)
 
 
-def _cell(item: Mapping[str, Any] | None) -> str:
-    if item is None:
+def _cell(verdict: Verdict | None) -> str:
+    if verdict is None:
         return "not run"
-    number = "" if item["measured"] is None else f": {item['measured']:.3g}"
-    interval = item["interval"]
-    spread = f" ({interval[0]:.3g} .. {interval[1]:.3g})" if interval and len(item["seeds"]) > 1 else ""
-    return f"{item['verdict']}{number}{spread}, {len(item['seeds'])} seed{'s' if len(item['seeds']) > 1 else ''}"
+    numbers = f": {verdict.numbers}" if verdict.numbers else ""
+    return f"{verdict.text}{numbers}, {verdict.of} seed{'s' if verdict.of > 1 else ''}"
 
 
 def _about(folder: Path) -> str:

@@ -1,17 +1,20 @@
-"""From what each seed shows to one verdict with its numbers."""
+"""From what each seed shows to one verdict: a value with its outcome, how many seeds passed, and its numbers."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Literal
 
 import numpy as np
 
 from headwise.core.bootstrap import median_interval
+from headwise.paper.limit import Limit
 
 RESAMPLES = 2000
 ENOUGH_FOR_BOOTSTRAP = 5
+
+Outcome = Literal["reproduced", "partly reproduced", "not reproduced", "inconclusive"]
 
 
 @dataclass(frozen=True)
@@ -25,37 +28,47 @@ class Judgement:
 
 @dataclass(frozen=True)
 class Verdict:
-    """A claim under one reading of the paper, over all seeds."""
+    """A claim under one reading of the paper, over all seeds.
+
+    `passed` of the seeds passed. `threshold` is all that the claim asks for, in words; `limit` is the part of it that
+    the measured quantity itself has to keep, where there is one.
+    """
 
     claim: str
     preset: str
     scale: str
-    verdict: str
+    outcome: Outcome
+    passed: int
     quantity: str
     measured: float | None
     interval: tuple[float, float] | None
     threshold: str
+    limit: Limit | None
     published: float | None
     distance: float | None
     seeds: tuple[int, ...]
     notes: Mapping[str, str]
 
-    def to_json(self) -> dict[str, Any]:
-        """Plain values in the order a person reads them."""
-        return {
-            "claim": self.claim,
-            "preset": self.preset,
-            "verdict": self.verdict,
-            "quantity": self.quantity,
-            "measured": self.measured,
-            "interval": list(self.interval) if self.interval else None,
-            "threshold": self.threshold,
-            "published": self.published,
-            "distance": self.distance,
-            "seeds": list(self.seeds),
-            "scale": self.scale,
-            "notes": dict(self.notes),
-        }
+    @property
+    def of(self) -> int:
+        """How many seeds were asked."""
+        return len(self.seeds)
+
+    @property
+    def text(self) -> str:
+        """The outcome as a person reads it."""
+        if self.outcome == "partly reproduced":
+            return f"reproduced in {self.passed} of {self.of} seeds"
+        return self.outcome
+
+    @property
+    def numbers(self) -> str:
+        """The measured quantity, with its interval where there are several seeds; empty where nothing was measured."""
+        if self.measured is None:
+            return ""
+        if self.interval is None or self.of == 1:
+            return f"{self.measured:.3g}"
+        return f"{self.measured:.3g} ({self.interval[0]:.3g} .. {self.interval[1]:.3g})"
 
 
 def decide(
@@ -66,41 +79,44 @@ def decide(
     scale: str,
     quantity: str,
     threshold: str,
+    limit: Limit | None = None,
     published: float | None,
 ) -> Verdict:
-    """`reproduced` when every seed that can be read passes, `inconclusive` when none can or some are missing.
-
-    A seed that cannot be read (its run is missing, diverged or lacks a stage to measure) counts against `reproduced`:
-    the verdict is then about the others, and says out of how many.
-    """
-    readable = {seed: j for seed, j in judgements.items() if j.passed is not None}
-    passed = sum(bool(j.passed) for j in readable.values())
-    if not readable:
-        word = "inconclusive"
-    elif passed == len(judgements):
-        word = "reproduced"
-    elif passed == 0 and len(readable) == len(judgements):
-        word = "not reproduced"
-    elif passed == 0:
-        word = "inconclusive"
-    else:
-        word = f"reproduced in {passed} of {len(judgements)} seeds"
-    values = [j.measured for j in readable.values() if j.measured is not None and np.isfinite(j.measured)]
+    """The verdict over all seeds; what was published is compared with the published reading alone."""
+    readable = [judgement for judgement in judgements.values() if judgement.passed is not None]
+    values = [j.measured for j in readable if j.measured is not None and np.isfinite(j.measured)]
     measured = float(np.median(values)) if values else None
+    compared = published if preset == "published" else None
+    passed = sum(bool(judgement.passed) for judgement in readable)
     return Verdict(
         claim=claim,
         preset=preset,
         scale=scale,
-        verdict=word,
+        outcome=outcome_of(passed, readable=len(readable), of=len(judgements)),
+        passed=passed,
         quantity=quantity,
         measured=measured,
         interval=interval(values),
         threshold=threshold,
-        published=published if preset == "published" else None,
-        distance=_distance(measured, published if preset == "published" else None),
+        limit=limit,
+        published=compared,
+        distance=None if measured is None or compared is None else measured - compared,
         seeds=tuple(judgements),
         notes={str(seed): j.note for seed, j in judgements.items() if j.note},
     )
+
+
+def outcome_of(passed: int, *, readable: int, of: int) -> Outcome:
+    """`reproduced` when every seed passes, `not reproduced` when every seed can be read and none passes.
+
+    A seed that cannot be read (its run is missing, diverged or lacks a stage to measure) counts against both: with one
+    that passes the claim is partly reproduced, with none the runs are `inconclusive`.
+    """
+    if readable and passed == of:
+        return "reproduced"
+    if passed:
+        return "partly reproduced"
+    return "not reproduced" if readable and readable == of else "inconclusive"
 
 
 def interval(values: list[float]) -> tuple[float, float] | None:
@@ -110,7 +126,3 @@ def interval(values: list[float]) -> tuple[float, float] | None:
     if len(values) < ENOUGH_FOR_BOOTSTRAP:
         return min(values), max(values)
     return median_interval(values, resamples=RESAMPLES)
-
-
-def _distance(measured: float | None, published: float | None) -> float | None:
-    return None if measured is None or published is None else measured - published

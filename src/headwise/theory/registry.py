@@ -1,4 +1,4 @@
-"""All statements in the order of the paper, and running them: in parallel, reproducibly, as JSON or as a table."""
+"""All statements in the order of the paper, and running them: in parallel, reproducibly, as a table."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ import time
 import zlib
 from collections.abc import Callable, Sequence
 from concurrent.futures import as_completed
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -159,29 +158,6 @@ def run_checks(
 def all_corrected_hold(results: Sequence[Result]) -> bool:
     """Whether no corrected statement fails: the exit code of the command line."""
     return all(result.corrected.verdict != "fails" for result in results)
-
-
-def to_json(results: Sequence[Result]) -> dict[str, Any]:
-    """`statements[].{name, label, printed.{verdict, error}, corrected.{verdict, error}}` and the evidence."""
-    return {
-        "statements": [
-            {
-                "name": result.name,
-                "label": result.label,
-                "printed": {**_outcome(result.printed), "claim": result.claim},
-                "corrected": {**_outcome(result.corrected), "claim": result.correction},
-                "searches": [asdict(search) for search in result.searches],
-                "seconds": round(result.seconds, 3),
-            }
-            for result in results
-        ]
-    }
-
-
-def _outcome(outcome: Outcome) -> dict[str, Any]:
-    """JSON knows no infinity: an unbounded error is null."""
-    error = outcome.error if np.isfinite(outcome.error) else None
-    return {"verdict": outcome.verdict, "error": error, "evidence": outcome.evidence}
 
 
 def _short(outcome: Outcome) -> str:

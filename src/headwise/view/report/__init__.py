@@ -6,11 +6,20 @@
 
 from headwise.view.report.members import Member, read_member
 from headwise.view.report.pages import Live, runs_page, write_runs_page
-from headwise.view.report.reproduction import reproduction_page, write_reproduction_page
+from headwise.view.report.reproduction import (
+    Mood,
+    ShownStatement,
+    ShownVerdict,
+    reproduction_page,
+    write_reproduction_page,
+)
 
 __all__ = [
     "Live",
     "Member",
+    "Mood",
+    "ShownStatement",
+    "ShownVerdict",
     "read_member",
     "reproduction_page",
     "runs_page",

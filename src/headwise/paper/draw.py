@@ -1,0 +1,84 @@
+"""Figures and tables of a plan, drawn into a folder, and the folder's own list of what is in it.
+
+`figures.json` says which entry each picture shows, under which reading and at which scale, so that a later command
+finds the pictures of an earlier one.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from headwise.core.errors import HeadwiseError
+from headwise.paper.entry import Figure
+from headwise.paper.folder import locked, write_json
+from headwise.paper.plan import Plan
+from headwise.paper.runs import gather
+
+SCHEMA = 1
+NAME = "figures.json"
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A figure or table in a folder: its entry in the manifest, reading and scale, and the picture."""
+
+    name: str
+    preset: str
+    scale: str
+    picture: Path
+
+
+def draw_all(plan: Plan, into: Path, notify: Callable[[str], None] = lambda line: None) -> list[Drawn]:
+    """PNG, PDF and CSV of every figure and table whose runs are there; what is left out is reported with its reason."""
+    from headwise.view.panels import draw_sheet, write_table
+
+    drawn = []
+    for entry, preset in plan.pairs():
+        if not isinstance(entry, Figure):
+            continue
+        evidence = gather(plan, entry, preset)
+        if isinstance(evidence, str):
+            notify(f"{entry.name} ({preset}) is not drawn: {evidence}")
+            continue
+        sheet = entry.compose(evidence)
+        stem = into / f"{entry.name}-{preset}"
+        for suffix in (".png", ".pdf"):
+            draw_sheet(sheet, stem.with_name(stem.name + suffix))
+        write_table(sheet, stem.with_name(stem.name + ".csv"))
+        drawn.append(Drawn(entry.name, preset, plan.scale, stem.with_name(stem.name + ".png")))
+        notify(f"wrote {stem}.png, .pdf, .csv")
+    return drawn
+
+
+def add_figures(new: Sequence[Drawn], into: Path) -> list[Drawn]:
+    """Enter figures into a folder's list and return all that it then names and that are there.
+
+    A picture replaces one of the same name and reading, whatever its scale: they are one file.
+    """
+    path = into / NAME
+    replaced = {(one.name, one.preset) for one in new}
+    with locked(into):
+        drawn = [one for one in read_figures(into) if (one.name, one.preset) not in replaced] + list(new)
+        write_json(path, {"schema": SCHEMA, "figures": [_to_item(one) for one in drawn]})
+    return drawn
+
+
+def read_figures(into: Path) -> list[Drawn]:
+    """What a folder's list names and the folder still has; nothing where there is no list."""
+    path = into / NAME
+    if not path.exists():
+        return []
+    try:
+        items = json.loads(path.read_text(encoding="utf-8"))["figures"]
+        found = [Drawn(item["name"], item["preset"], item["scale"], into / item["picture"]) for item in items]
+    except (ValueError, TypeError, KeyError) as error:
+        raise HeadwiseError(f"{path} is not a list of figures ({error}); move it away") from None
+    return [one for one in found if one.picture.exists()]
+
+
+def _to_item(one: Drawn) -> dict[str, Any]:
+    return {"name": one.name, "preset": one.preset, "scale": one.scale, "picture": one.picture.name}

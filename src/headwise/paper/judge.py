@@ -1,0 +1,78 @@
+"""From finished runs to verdicts; nothing here trains, draws or writes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from headwise.core.errors import ConfigError
+from headwise.paper.entry import Case, Claim
+from headwise.paper.plan import Plan
+from headwise.paper.runs import load_seed
+from headwise.paper.verdict import Judgement, Verdict, decide
+from headwise.store import load_trajectory
+from headwise.study.config import Preset
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+GROUPS = 3
+
+
+def judge_all(plan: Plan, notify: Callable[[str], None] = lambda line: None) -> list[Verdict]:
+    """A verdict for every claim of the plan under every reading."""
+    verdicts = []
+    for entry, preset in plan.pairs():
+        if isinstance(entry, Claim):
+            notify(f"judging {entry.name} ({preset})")
+            judgements = {seed: judge_seed(plan, entry, preset, seed) for seed in plan.seeds_of(entry, preset)}
+            verdicts.append(verdict_of(entry, preset, plan.scale, judgements))
+    return verdicts
+
+
+def verdict_of(claim: Claim, preset: Preset, scale: str, judgements: dict[int, Judgement]) -> Verdict:
+    """The verdict over all seeds."""
+    return decide(
+        judgements,
+        claim=claim.name,
+        preset=preset,
+        scale=scale,
+        quantity=claim.quantity,
+        threshold=claim.threshold,
+        limit=claim.limit,
+        published=claim.published,
+    )
+
+
+def judge_seed(plan: Plan, claim: Claim, preset: Preset, seed: int) -> Judgement:
+    """One seed; a run that is missing, diverged or damaged makes it unreadable, and the note names the reason."""
+    runs = load_seed(claim.configs(preset, plan.scale, seed), plan.out)
+    if isinstance(runs, str):
+        return Judgement(None, None, runs)
+    return claim.judge(Case(preset, plan.scale, seed, runs))
+
+
+def judge_run(path: Path, claims: Sequence[Claim]) -> list[Verdict]:
+    """Verdicts on one given run, for claims that need no other."""
+    trajectory = load_trajectory(path)
+    seed = int(trajectory.attrs.get("seed", 0))
+    preset: Preset = "text" if trajectory.attrs.get("preset") == "text" else "published"
+    verdicts = []
+    for claim in claims:
+        if len(claim.experiments) != 1:
+            raise ConfigError(f"{claim.name} needs {len(claim.experiments)} experiments; it cannot be judged on --run")
+        _require_groups(trajectory, path, claim)
+        judged = claim.judge(Case(preset, "paper", seed, {claim.experiments[0]: trajectory}))
+        verdicts.append(verdict_of(claim, preset, "given run", {seed: judged}))
+    return verdicts
+
+
+def _require_groups(trajectory: xr.Dataset, path: Path, claim: Claim) -> None:
+    """Claims are about three groups and the distances to their predictors; other runs are refused."""
+    names = {f"prefix_{k + 1}" for k in range(GROUPS)}
+    recorded = {str(name) for name in trajectory["predictor"].values} if "kl" in trajectory else set()
+    if not names <= recorded or trajectory.sizes.get("group") != GROUPS:
+        raise ConfigError(
+            f"--run {path}: {claim.name} needs a training run with {GROUPS} groups and distances to their predictors"
+        )
