@@ -57,11 +57,10 @@ def print_summary(summary: dict[str, Any]) -> None:
     table = Table(title="attention by group", title_justify="left")
     for column in ("block", "head", *(f"I({k})" for k in range(1, len(blocks[0][0]) + 1)), "copies"):
         table.add_column(column, justify="left" if column == "copies" else "right")
-    for block, heads in enumerate(blocks, start=1):
-        for head, shares in enumerate(heads, start=1):
-            best = max(range(len(shares)), key=lambda k: shares[k] or 0.0)
-            copies = f"I({best + 1})" if (shares[best] or 0.0) > 0.5 else "no single group"
-            table.add_row(str(block), str(head), *(_shown(share) for share in shares), copies)
+    copied = final["copies"] or [[None] * len(heads) for heads in blocks]
+    for block, (heads, patterns) in enumerate(zip(blocks, copied, strict=True), start=1):
+        for head, (shares, pattern) in enumerate(zip(heads, patterns, strict=True), start=1):
+            table.add_row(str(block), str(head), *(_shown(share) for share in shares), _pattern(pattern))
     console.print(table)
 
 
@@ -95,6 +94,10 @@ def print_moments(path: Path) -> None:
         excess = float(trajectory["excess_loss"].isel(step=index)) if "excess_loss" in trajectory else float("nan")
         table.add_row(f"{now['step'].item():g}", *cells, f"{excess:.3f}")
     Console(highlight=False).print(table)
+
+
+def _pattern(label: int | str | None) -> str:
+    return "nothing" if label is None else f"I({label})" if isinstance(label, int) else f"lags {label}"
 
 
 def _shown(value: float | None) -> str:

@@ -79,7 +79,10 @@ class RunReport:
 
     @property
     def copied(self) -> tuple[tuple[Label | None, ...], ...]:
-        """The pattern that each head copies at the end, (block, head); None where it copies nothing."""
+        """The pattern that each head copies at the end, (block, head); None where it copies nothing.
+
+        This is the meaning of *copies* everywhere; `heads` defines it. Empty where heads could not be read.
+        """
         return tuple(tuple(events.specialisation.final.values()) for events in self.events)
 
     @property

@@ -15,7 +15,11 @@ if TYPE_CHECKING:
 
 
 def summarise(path: Path | str) -> dict[str, Any]:
-    """`run`, `status`, `steps`, `final` (`excess_loss`, `kl`, `attention_by_group`) and `config` of a run."""
+    """`run`, `status`, `steps`, `final` and `config` of a run.
+
+    `final` has the step, the losses, distances and attention of the last evaluation, and in `copies` the pattern that
+    each head of each block copies by then, as the phase report defines it (None: nothing).
+    """
     run = RunDirectory(path)
     if not run.config_path.exists():
         raise ConfigError(f"{run.path} is not a run: it has no config.json; `headwise list --runs DIR` shows the runs")
@@ -45,6 +49,10 @@ def final_values(trajectory: xr.Dataset) -> dict[str, Any]:
             values[name] = {str(k): plain(v) for k, v in zip(labels, variable.values, strict=True)}
         else:
             values[name] = plain(variable.values)
+    if "attention_by_group" in last:
+        from headwise.phases.detection import detect
+
+        values["copies"] = [list(block) for block in detect(trajectory).copied]
     return values
 
 
