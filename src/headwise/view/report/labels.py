@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from headwise.core.predictors import predictor_label
+from headwise.core.variables import DIMENSIONS
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -15,22 +16,18 @@ MOST_TOLD = 4
 
 
 def coordinate_labels(trajectory: xr.Dataset) -> dict[str, list[Any]]:
-    """What the entries of every dimension are called; lags and positions stay numbers."""
-    sizes = {str(dim): int(size) for dim, size in trajectory.sizes.items()}
+    """What the entries of every dimension are called, as its row says; numbers stay numbers, times are left out."""
     labels: dict[str, list[Any]] = {}
-    for dim, size in sizes.items():
-        values = trajectory[dim].values.tolist() if dim in trajectory.coords else list(range(1, size + 1))
-        match dim:
-            case "predictor":
-                labels[dim] = [predictor_label(str(value), "unicode") for value in values]
-            case "group":
-                labels[dim] = [f"I({value})" for value in values]
-            case "head" | "block" | "feature" | "position":
-                labels[dim] = [f"{dim} {value}" for value in values]
-            case "lag" | "query" | "key":
-                labels[dim] = values
-            case "split":
-                labels[dim] = [str(value) for value in values]
+    for dim, row in DIMENSIONS.items():
+        if dim not in trajectory.sizes or row.entries == "times":
+            continue
+        values = trajectory[dim].values.tolist() if dim in trajectory.coords else range(1, trajectory.sizes[dim] + 1)
+        if row.entries == "numbers":
+            labels[dim] = list(values)
+        elif dim == "predictor":
+            labels[dim] = [predictor_label(str(value), "unicode") for value in values]
+        else:
+            labels[dim] = [row.entry.format(value) for value in values]
     return labels
 
 

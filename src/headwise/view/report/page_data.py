@@ -3,9 +3,10 @@
     sides[]            one per config; `runs[]` are its seeds, heads in the order of the reference seed
       coordinates      what each dimension's entries are called, by people
       groups           lags of each group, or null where nobody knows them
-      runs[].curves    every variable over `step`, packed with `encode.pack`
-      runs[].maps      attention maps over `snapshot`, packed
+      runs[].curves    every variable over `step` that has a panel, packed with `encode.pack`
+      runs[].maps      the same of variables over `snapshot`
       runs[].phases    the detector's timeline of the run
+    dimensions, variables, panels    what `panels` says about the variables of these runs
 
 Numbers are kept as 32-bit floats, seven digits, which is what attention maps are stored in anyway.
 """
@@ -18,12 +19,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from headwise.core.trajectory import attribute
-from headwise.core.variables import VARIABLES
 from headwise.phases.roles import own_order
 from headwise.view.report.encode import pack
 from headwise.view.report.happenings import Happenings, read_happenings
 from headwise.view.report.labels import coordinate_labels, phase_sentence
 from headwise.view.report.members import Member
+from headwise.view.report.panels import describe_panels, drawn
 from headwise.view.report.sides import Side
 from headwise.view.report.thin import keep_moments
 
@@ -34,8 +35,8 @@ MAP_BYTES = {"run": 1_000_000, "study": 3_200_000}
 CURVE_BYTES = {"run": 250_000, "study": 1_000_000}
 """Packed bytes (base64) that all maps and all curves of a page may take: a run below 1.5 MB, ten seeds below 5 MB."""
 
-LEFT_OUT = ("attention_map", "head_overlap")
-"""Not curves: maps have a block of their own, and overlaps come to the page as the competition index."""
+COMPETITION_INDEX = "competition_index"
+"""The one variable on a page that the detector computes."""
 
 
 def page_data(sides: Sequence[Side]) -> dict[str, Any]:
@@ -43,8 +44,10 @@ def page_data(sides: Sequence[Side]) -> dict[str, Any]:
     runs = sum(len(side.members) for side in sides)
     size = "run" if runs == 1 else "study"
     share = 1 if size == "run" else runs
+    measured = {str(name) for side in sides for member in side.members for name in member.trajectory.data_vars}
     return {
         "format": 1,
+        **describe_panels({*measured, COMPETITION_INDEX}),
         "sides": [
             _side(side, map_bytes=MAP_BYTES[size] // share, curve_bytes=CURVE_BYTES[size] // share) for side in sides
         ],
@@ -86,20 +89,18 @@ def _run(
     trajectory = member.trajectory
     events = [offshoot["step"] for offshoot in phases.get("offshoots", [])]
     steps = _times(trajectory, "step")
-    curves = {
-        str(name): by_role(trajectory[name], roles)
-        for name in trajectory.data_vars
-        if VARIABLES[str(name)].dimensions[0] == "step" and name not in LEFT_OUT
-    }
+    measured = drawn(str(name) for name in trajectory.data_vars)
+    curves = {row.name: by_role(trajectory[row.name], roles) for row in measured if row.dimensions[0] == "step"}
     if index and index["value"]:
         place = {step: i for i, step in enumerate(index["step"])}
         values = [index["value"][place[step]] if step in place else np.nan for step in steps.tolist()]
-        curves["competition_index"] = np.array(values)
+        curves[COMPETITION_INDEX] = np.array(values)
     kept, block = pack_within(curves, steps, curve_bytes, always=events)
     maps: dict[str, Any] | None = None
-    if "attention_map" in trajectory and trajectory["attention_map"].size:
+    pictures = [row.name for row in measured if row.dimensions[0] == "snapshot" and trajectory[row.name].size]
+    if pictures:
         snapshots = _times(trajectory, "snapshot")
-        arrays = {"attention_map": by_role(trajectory["attention_map"], roles)}
+        arrays = {name: by_role(trajectory[name], roles) for name in pictures}
         chosen, packed = pack_within(arrays, snapshots, map_bytes, always=events)
         maps = {"steps": snapshots[chosen].tolist(), "of": len(snapshots), **packed}
     return {
@@ -118,15 +119,16 @@ def by_role(variable: xr.DataArray, roles: Sequence[Sequence[int]]) -> np.ndarra
     """A variable's values with the heads of each block in the order of their roles."""
     values = np.array(variable.values, dtype=np.float32)
     dims = list(variable.dims)
-    if "head" not in dims:
-        return values
-    block, head = dims.index("block"), dims.index("head")
-    for number, order in enumerate(roles):
-        if list(order) != sorted(order):
-            place = [slice(None)] * values.ndim
-            place[block] = number  # type: ignore[call-overload]
-            # With the block taken out, the head axis moves one to the left when it came after it.
-            values[tuple(place)] = np.take(values[tuple(place)], list(order), axis=head - (block < head))
+    for name in ("head", "head2"):
+        if name not in dims:
+            continue
+        block, head = dims.index("block"), dims.index(name)
+        for number, order in enumerate(roles):
+            if list(order) != sorted(order):
+                place = [slice(None)] * values.ndim
+                place[block] = number  # type: ignore[call-overload]
+                # With the block taken out, the head axis moves one to the left when it came after it.
+                values[tuple(place)] = np.take(values[tuple(place)], list(order), axis=head - (block < head))
     return values
 
 

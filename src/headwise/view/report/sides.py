@@ -8,13 +8,12 @@ from typing import Any
 
 from headwise.core.errors import ConfigError
 from headwise.core.trajectory import attribute
+from headwise.core.variables import DIMENSIONS
 from headwise.view.report.members import Member
 
 MOST_SIDES = 4
 APART_FROM = ("seed", "compute")
 """Config keys that do not make another experiment."""
-
-SAME_SHAPE = ("block", "head", "group", "lag", "predictor", "split", "query", "key", "feature", "position")
 
 
 @dataclass(frozen=True)
@@ -91,6 +90,6 @@ def _labels(members: Sequence[Member]) -> list[str]:
 
 def _identity(member: Member) -> str:
     config = {key: value for key, value in member.config.items() if key not in APART_FROM}
-    shape = {dim: member.trajectory.sizes.get(dim) for dim in SAME_SHAPE}
+    shape = {dim: member.trajectory.sizes.get(dim) for dim, row in DIMENSIONS.items() if row.entries != "times"}
     names = sorted(str(name) for name in member.trajectory.data_vars)
     return repr((sorted(flatten(config).items(), key=lambda item: item[0]), shape, names, kind_of(member)))

@@ -1,27 +1,12 @@
-// Curves over training, drawn by uPlot: one line per predictor, head or head and group; over several seeds the median
-// with a band from the lowest to the highest seed, and the single seeds of a curve when it is pointed at or focused.
+// Curves over training, drawn by uPlot: one line for each entry of a variable's dimensions, of the chosen block alone; over
+// several seeds the median with a band from the lowest to the highest seed, and the single seeds of a curve when it is
+// pointed at or focused. Which variables there are, and what they are called, is in the page's data.
 
-const CURVES = [
-  { title: "KL divergence", unit: "nats", variants: [["kl", "predictor to model"], ["kl_reverse", "model to predictor"]], floor: 0 },
-  { title: "Excess loss", unit: "nats", variants: [["excess_loss", ""]], floor: 0 },
-  { title: "Competition index", unit: "0 apart, 1 alike", variants: [["competition_index", ""]], floor: 0, ceiling: 1 },
-  { title: "Attention by group", unit: "share", variants: [["attention_by_group", ""]], floor: 0, ceiling: 1 },
-  { title: "Value alignment", unit: "", variants: [["value_coefficient", "coefficient"], ["value_alignment", "inner product"], ["value_cosine", "cosine"]] },
-  { title: "Loss", unit: "nats", variants: [["loss", ""]] },
-  { title: "Attention entropy", unit: "nats", variants: [["attention_entropy", ""]], floor: 0 },
-  { title: "Loss by feature and position", unit: "", variants: [["loss_part", ""]] },
-  { title: "Learning rate", unit: "", variants: [["learning_rate", ""]], floor: 0, ifVaries: true },
-];
 const MOST_LINES = 16;
-const DIMS = {
-  excess_loss: [], loss: ["split"], kl: ["predictor"], kl_reverse: ["predictor"], attention_by_group: ["block", "head", "group"],
-  attention_entropy: ["block", "head"], value_alignment: ["block", "head", "group"], value_cosine: ["block", "head", "group"],
-  value_coefficient: ["block", "head", "group"], learning_rate: [], competition_index: [], loss_part: ["feature", "position"],
-};
 
 // The lines of a variable: where each lies in the packed array, what it is called, how it is drawn.
 function curveLines(side, name, most = MOST_LINES) {
-  const dims = DIMS[name];
+  const dims = page.variables[name].dimensions.slice(1);
   const array = side.runs.map((run) => run.curves[name]).find(Boolean);
   if (!array || !array.shape[0]) return [];
   const lines = [];
@@ -49,10 +34,16 @@ function largest(lines, array) {
 
 function describeLine(side, name, dims, offset, place) {
   const at = Object.fromEntries(dims.map((dim, axis) => [dim, place[axis]]));
-  const label = dims.filter((dim) => dim !== "block").map((dim) => side.coordinates[dim][at[dim]]).join(", ") || { excess_loss: "excess loss", competition_index: "competition index", learning_rate: "learning rate" }[name] || name;
-  const second = at.group ?? at.position ?? (dims.length === 1 ? place[0] : 0);
-  const colour = at.head !== undefined ? headColour(at.head) : dims.length ? groupColour(at.feature ?? place[0]) : ink("single");
-  return { offset, label, colour, dash: at.head !== undefined && at.group === undefined ? groupDash(at.head) : groupDash(second), head: at.head, group: at.group };
+  // The first dimension is the colour of a line and the second its dashes; the block is the same for all lines.
+  const [first, second] = dims.filter((dim) => dim !== "block");
+  const label = dims.filter((dim) => dim !== "block").map((dim) => entryName(side, dim, at[dim])).join(", ") || page.variables[name].label;
+  const colour = first === undefined ? ink("single") : first === "head" ? headColour(at.head) : groupColour(at[first]);
+  return { offset, label, colour, dash: groupDash(at[second ?? first] ?? 0), head: at.head, group: at.group };
+}
+
+function entryName(side, dim, index) {
+  const entry = side.coordinates[dim][index];
+  return typeof entry === "number" ? `${page.dimensions[dim].title} ${entry}` : entry;
 }
 
 // Values of one line over the union of all runs' steps: each run, and lowest, median, highest.
@@ -76,20 +67,21 @@ function curveValues(side, name, line) {
   return { each, runs, low, median, high };
 }
 
-function measuredVariants(spec) {
-  const known = spec.variants.filter(([name]) => sides.some((side) => curveLines(side, name).length));
-  return spec.ifVaries && !sides.some((side) => side.runs.some((run) => varies(run.curves[spec.variants[0][0]]))) ? [] : known;
+function measuredVariables(spec) {
+  const worthIt = (name) => spec.shown !== "if it varies" || sides.some((side) => side.runs.some((run) => varies(run.curves[name])));
+  return spec.variables.filter(({ name }) => sides.some((side) => curveLines(side, name).length) && worthIt(name));
 }
 
 function allCurvePanels() {
-  const measured = CURVES.map((spec) => [spec, measuredVariants(spec)]).filter(([, known]) => known.length);
+  const specs = page.panels.filter((spec) => spec.kind === "curves");
+  const measured = specs.map((spec) => [spec, measuredVariables(spec)]).filter(([, known]) => known.length);
   // Rows of three while that leaves no gap, then rows of two.
   const threes = [0, 3, 6].find((count) => (measured.length - count) % 2 === 0 && count <= measured.length) ?? 3;
   return measured.flatMap(([spec, known], n) => curvePanels(spec, known, measured.length === 1 ? 12 : n < threes ? 4 : 6));
 }
 
 function curvePanels(spec, known, span) {
-  const shared = { spec, known, variant: known[0][0], hidden: new Set(), span };
+  const shared = { spec, known, variable: known[0].name, hidden: new Set(), span };
   return sides.map((side) => curvePanel(shared, side));
 }
 
@@ -98,16 +90,17 @@ function varies(array) {
 }
 
 // One vertical axis for all sides, so that side by side means comparable.
-function bounds({ spec, variant }) {
-  let low = spec.floor ?? Infinity, high = spec.ceiling ?? -Infinity;
+function bounds({ variable }) {
+  const [floor, ceiling] = page.variables[variable].limits;
+  let low = floor ?? Infinity, high = ceiling ?? -Infinity;
   for (const side of sides) for (const run of side.runs) {
-    const array = run.curves[variant];
+    const array = run.curves[variable];
     if (!array) continue;
     for (const v of array.values) if (Number.isFinite(v)) { if (v < low) low = v; if (v > high) high = v; }
   }
   if (!(high >= low)) return [0, 1];
   const room = (high - low) * 0.05 || Math.abs(high) * 0.1 || 1;
-  return [spec.floor === low ? low : low - room, spec.ceiling === high ? high + 0.02 : high + room];
+  return [floor === low ? low : low - room, ceiling === high ? high + 0.02 : high + room];
 }
 
 function curvePanel(shared, side) {
@@ -118,10 +111,10 @@ function curvePanel(shared, side) {
   const panel = makePanel({
     title: spec.title, side, span: sides.length > 1 ? "side" : shared.span,
     table: () => {
-      const all = curveLines(side, shared.variant, Infinity);
+      const all = curveLines(side, shared.variable, Infinity);
       const rows = [["seed", side.unit, ...all.map((line) => line.label)]];
       for (const run of side.runs) {
-        const array = run.curves[shared.variant];
+        const array = run.curves[shared.variable];
         if (array) run.steps.forEach((step, i) => rows.push([run.seed, step, ...all.map((line) => array.values[i * array.width + line.offset])]));
       }
       return rows;
@@ -129,9 +122,9 @@ function curvePanel(shared, side) {
     image: (title) => curvePicture(title, shared, side, lines, values),
   });
   if (shared.known.length > 1) {
-    const select = h("select", { class: "small", "aria-label": `Which ${spec.title}${sides.length > 1 ? `, ${side.label}` : ""}` }, ...shared.known.map(([name, label]) => h("option", { value: name }, label)));
-    select.addEventListener("change", () => { shared.variant = select.value; changed("axis"); });
-    on("axis", () => { select.value = shared.variant; });
+    const select = h("select", { class: "small", "aria-label": `Which ${spec.title}${sides.length > 1 ? `, ${side.label}` : ""}` }, ...shared.known.map(({ name, choice }) => h("option", { value: name }, choice)));
+    select.addEventListener("change", () => { shared.variable = select.value; changed("axis"); });
+    on("axis", () => { select.value = shared.variable; });
     panel.tools.prepend(select);
   }
   panel.body.append(box, legend);
@@ -143,8 +136,9 @@ function curvePanel(shared, side) {
 
   const build = () => {
     if (plot) { plot.destroy(); plot = null; }
-    lines = curveLines(side, shared.variant);
-    values = lines.map((line) => curveValues(side, shared.variant, line));
+    panel.heading.title = page.variables[shared.variable].about;
+    lines = curveLines(side, shared.variable);
+    values = lines.map((line) => curveValues(side, shared.variable, line));
     if (!lines.length) { box.replaceChildren(h("p", { class: "notice" }, "not measured in this run")); legend.replaceChildren(); return; }
     const width = box.clientWidth || 300;
     box.replaceChildren();
@@ -214,8 +208,8 @@ function curvePanel(shared, side) {
     if (!plot) return;
     if (lines.some((line) => line.head !== undefined)) {
       // Another block or seed order may mean other data under the same lines.
-      lines = curveLines(side, shared.variant);
-      values = lines.map((line) => curveValues(side, shared.variant, line));
+      lines = curveLines(side, shared.variable);
+      values = lines.map((line) => curveValues(side, shared.variable, line));
       plot.setData(curveData(side, values), false);
     }
     plot.redraw(true);
@@ -242,7 +236,7 @@ function curveData(side, values) {
 }
 
 function curveOptions(shared, side, lines, values, { width, height, scale, hot, isShown }) {
-  const several = side.runs.length > 1;
+  const several = side.runs.length > 1, { unit } = page.variables[shared.variable];
   const font = `${11 * scale}px ${FONT}`;
   const [first, last] = clock.sideRange(side.index);
   const stroke = (line, n) => () => (isShown(line, n) ? line.colour : "transparent");
@@ -260,7 +254,7 @@ function curveOptions(shared, side, lines, values, { width, height, scale, hot, 
     },
     axes: [
       { ...axis, size: 30 * scale, splits: (u) => timeTicks(u.scales.x.min, u.scales.x.max, clock.threshold(side.index), width / scale), values: (u, ticks) => ticks.map(shownTime), filter: (u, ticks) => ticks },
-      { ...axis, size: 48 * scale, splits: (u) => niceTicks(u.scales.y.min, u.scales.y.max, 5), values: (u, ticks) => ticks.map((tick) => String(tick).replace("-", "−")), label: shared.spec.unit || undefined, labelFont: font, labelSize: shared.spec.unit ? 16 * scale : 0, labelGap: 0 },
+      { ...axis, size: 48 * scale, splits: (u) => niceTicks(u.scales.y.min, u.scales.y.max, 5), values: (u, ticks) => ticks.map((tick) => String(tick).replace("-", "−")), label: unit || undefined, labelFont: font, labelSize: unit ? 16 * scale : 0, labelGap: 0 },
     ],
     series: [{}, ...(several ? lines.flatMap((line, n) => [bare, bare, main(line, n)]) : lines.map(main))],
     bands: several ? lines.map((line, n) => ({ series: [3 * n + 1, 3 * n + 2], fill: fill(line, n) })) : [],

@@ -1,6 +1,7 @@
 // Attention maps: each head in its colour, alone or all on one map, with the cells of each true group outlined. On the
 // common map a cell is divided among the heads, each as wide as its part of the attention there and as strong as its own
-// share: heads that look at the same cell stand side by side in it instead of mixing to a colour that says nothing. Values are those of the nearest stored snapshot, and the panel says which that is.
+// share: heads that look at the same cell stand side by side in it instead of mixing to a colour that says nothing. Values
+// are those of the nearest stored snapshot, and the panel says which that is.
 
 const MAP_EDGE = { left: 34, top: 18, right: 2, bottom: 34 };
 const STRIPES = 12;
@@ -8,7 +9,7 @@ const STRIPES = 12;
 function currentMaps(side) {
   const run = side.runs[state.seeds[side.index]];
   if (!run.maps) return null;
-  const { shape, values, width } = run.maps.attention_map;
+  const { shape, values, width } = run.maps[mapVariable()];
   const [, blocks, heads, queries, keys] = shape;
   const i = nearestIndex(run.mapSteps, clock.toSide(side.index, state.time));
   const block = Math.min(state.block, blocks - 1);
@@ -23,7 +24,7 @@ function fullShare(side) {
   if (!run.maps) return 1;
   run.full = run.full || {};
   if (!run.full[state.block]) {
-    const { shape, values, width } = run.maps.attention_map;
+    const { shape, values, width } = run.maps[mapVariable()];
     const size = shape[2] * shape[3] * shape[4];
     let top = 0;
     for (let n = 0; n < 8; n++) {
@@ -134,11 +135,11 @@ function drawMapAxes(context, side, { edge, w, hgt, queries, keys, height }) {
   for (let q = 0; q < queries; q += every(queries, hgt)) context.fillText(side.queries[q], edge.left - 5, edge.top + ((q + 0.5) / queries) * hgt);
   context.textAlign = "center";
   for (let k = 0; k < keys; k += every(keys, w)) context.fillText(side.keys[k], edge.left + ((k + 0.5) / keys) * w, edge.top + hgt + 10);
-  context.fillText("key position", edge.left + w / 2, height - 8);
+  context.fillText(page.dimensions.key.title, edge.left + w / 2, height - 8);
   context.save();
   context.translate(7, edge.top + hgt / 2);
   context.rotate(-Math.PI / 2);
-  context.fillText("query position", 0, 0);
+  context.fillText(page.dimensions.query.title, 0, 0);
   context.restore();
 }
 
@@ -167,11 +168,11 @@ function snapshotText(side) {
   return same ? `${side.unit} ${shownTime(maps.step)}` : `nearest snapshot: ${side.unit} ${shownTime(maps.step)}`;
 }
 
-function overlayPanel(side, span) {
+function overlayPanel(side, span, spec) {
   let cell = null;
   const square = (room) => Math.round(Math.min(room * (side.queries.length / side.keys.length), 460) + 10);
   const panel = makePanel({
-    title: "Attention, all heads", side, span, table: () => mapTable(side),
+    ...headingOf(spec), side, span, table: () => mapTable(side),
     image: (title, now) => picture(`${title}, ${now}`, 480, 440, (context, w, hgt) => drawMap(context, w, hgt, side, shownHeads(side), null, true)),
   });
   const stamp = h("p", { class: "stamp" });
@@ -223,9 +224,9 @@ function copies(side, block, head, time) {
   return bar ? bar[2] : null;
 }
 
-function singlesPanel(side, span) {
+function singlesPanel(side, span, spec) {
   const panel = makePanel({
-    title: "Each head alone", side, span, table: () => mapTable(side),
+    ...headingOf(spec), side, span, table: () => mapTable(side),
     image: (title, now) => {
       const heads = shownHeads(side), columns = Math.min(4, Math.max(1, heads.length)), rows = Math.ceil(heads.length / columns);
       return picture(`${title}, ${now}`, 220 * columns, 220 * rows, (context) => heads.forEach((head, n) => {

@@ -36,9 +36,9 @@ function drawLagRow(context, width, height, side, head, top) {
   if (side.lags.length <= 40) for (let k = 0; k < shares.length; k += every) context.fillText(side.lags[k], (k + 0.5) * slot, height);
 }
 
-function lagsPanel(side, span) {
+function lagsPanel(side, span, spec) {
   const panel = makePanel({
-    title: "Attention by lag, now", side, span,
+    ...headingOf(spec), side, span,
     table: () => {
       const run = side.runs[state.seeds[side.index]];
       const i = nearestIndex(run.steps, clock.toSide(side.index, state.time));

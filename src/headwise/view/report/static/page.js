@@ -21,7 +21,7 @@ async function readSide(data, index) {
   };
   side.groupNames = (data.groups || []).map((_, g) => (c.group || [])[g] || `I(${g + 1})`);
   side.causal = side.lags.length ? side.lags.every((lag) => lag >= 1) : false;
-  side.hasLags = runs.some((run) => run.curves.attention_by_lag && run.steps.length);
+  side.hasLags = runs.some((run) => run.curves[lagVariable()] && run.steps.length);
   if (side.hasLags) Object.assign(side, lagRange(side));
   return side;
 }
@@ -29,13 +29,25 @@ async function readSide(data, index) {
 // Which lags deserve a row (those of the groups; without groups, any that ever gets a tenth), and the share that fills a
 // bar.
 function lagRange(side) {
-  const array = side.runs.find((run) => run.curves.attention_by_lag).curves.attention_by_lag;
+  const array = side.runs.find((run) => run.curves[lagVariable()]).curves[lagVariable()];
   const n = side.lags.length, top = new Float32Array(n);
   array.values.forEach((v, i) => { if (v > top[i % n]) top[i % n] = v; });
   const wanted = side.lags.map((lag, i) => (side.groups ? side.groups.some((group) => group.includes(lag)) : top[i] >= 0.1));
   const first = wanted.indexOf(true), last = wanted.lastIndexOf(true);
   const from = Math.max(0, first < 0 ? 0 : first - 1), to = Math.min(n - 1, last < 0 ? n - 1 : last + 1);
   return { shownLags: Array.from({ length: to - from + 1 }, (_, i) => from + i), lagTop: Math.max(...top) || 1 };
+}
+
+// The variable that the panels of attention by lag draw, and the one that the maps draw.
+function lagVariable() { return variableOf("strips"); }
+function mapVariable() { return variableOf("overlay"); }
+function variableOf(kind) {
+  const spec = page.panels.find((one) => one.kind === kind);
+  return spec ? spec.variables[0].name : null;
+}
+
+function headingOf(spec) {
+  return { title: spec.title, about: page.variables[spec.variables[0].name].about };
 }
 
 async function loadMaps(run) {
@@ -76,15 +88,19 @@ function layOut() {
   const bar = chips();
   if (bar) rows.push(bar);
   const several = sides.length > 1;
-  const each = (has, make, span) => {
-    if (!sides.some(has)) return;
-    for (const side of sides) rows.push(has(side) ? make(side, several ? "side" : span) : several ? h("div", { class: "panel span-side absent" }, h("p", { class: "notice" }, `${side.label} kept none of this`)) : "");
-  };
   const hasMaps = (side) => side.runs.some((run) => run.packedMaps) && side.queries.length > 0;
-  each((side) => side.hasLags, stripsPanel, 12);
-  each(hasMaps, overlayPanel, 4);
-  each(hasMaps, singlesPanel, sides.some((side) => side.hasLags) ? 4 : 8);
-  each((side) => side.hasLags, lagsPanel, sides.some(hasMaps) ? 4 : 12);
+  const hasLags = (side) => side.hasLags;
+  const drawings = {
+    strips: [hasLags, stripsPanel, 12],
+    overlay: [hasMaps, overlayPanel, 4],
+    singles: [hasMaps, singlesPanel, sides.some(hasLags) ? 4 : 8],
+    lags: [hasLags, lagsPanel, sides.some(hasMaps) ? 4 : 12],
+  };
+  for (const spec of page.panels.filter(({ kind }) => kind in drawings)) {
+    const [has, make, span] = drawings[spec.kind];
+    if (!sides.some(has)) continue;
+    for (const side of sides) rows.push(has(side) ? make(side, several ? "side" : span, spec) : several ? h("div", { class: "panel span-side absent" }, h("p", { class: "notice" }, `${side.label} kept none of this`)) : "");
+  }
   rows.push(...allCurvePanels());
   const holder = document.getElementById("panels");
   holder.classList.toggle("sides", several);

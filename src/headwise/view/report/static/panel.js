@@ -2,12 +2,12 @@
 
 let panelCount = 0;
 
-function makePanel({ title, side, span, table, image }) {
+function makePanel({ title, about, side, span, table, image }) {
   const id = `panel-${++panelCount}`;
   const of = side && sides.length > 1 ? `, ${side.label}` : "";
   const tools = h("div", { class: "tools" });
   const body = h("div", { class: "panel-body" });
-  const heading = h("h3", { id }, title);
+  const heading = h("h3", { id, title: about }, title);
   const root = h("section", { class: `panel span-${span}`, "aria-labelledby": id }, h("header", {}, heading, tools), body);
   if (side && sides.length > 1) heading.append(h("span", { class: "of" }, side.label));
   const now = () => (side ? side.unit : "step") + " " + shownTime(side ? clock.toSide(side.index, state.time) : state.time);

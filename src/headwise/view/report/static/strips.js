@@ -4,7 +4,7 @@
 const STRIP = { bar: 16, gap: 2 };
 
 function lagColumn(side, run, i, head) {
-  const { values, width, shape } = run.curves.attention_by_lag;
+  const { values, width, shape } = run.curves[lagVariable()];
   const [, blocks, heads, lags] = shape;
   const start = i * width + (Math.min(state.block, blocks - 1) * heads + head) * lags;
   return values.subarray(start, start + lags);
@@ -77,14 +77,14 @@ function drawCopying(context, width, side, head) {
   }
 }
 
-function stripsPanel(side, span) {
+function stripsPanel(side, span, spec) {
   const tallness = (many) => STRIP.bar + STRIP.gap + Math.max(many ? 32 : 56, Math.min(many ? 44 : 88, 9 * side.shownLags.length));
   const panel = makePanel({
-    title: "What each head looks at, over training", side, span,
+    ...headingOf(spec), side, span,
     table: () => {
       const rows = [["seed", side.unit, "block", "head", ...side.lags.map((lag) => `lag_${lag}`)]];
       for (const run of side.runs) {
-        const { shape, values, width } = run.curves.attention_by_lag;
+        const { shape, values, width } = run.curves[lagVariable()];
         run.steps.forEach((step, i) => {
           for (let b = 0; b < shape[1]; b++) for (let k = 0; k < shape[2]; k++) {
             const start = i * width + (b * shape[2] + k) * shape[3];
