@@ -18,11 +18,14 @@ if TYPE_CHECKING:
     from headwise.model.config import ModelConfig
     from headwise.phases.detection import detect, detect_seeds
     from headwise.probe import watch
+    from headwise.store import list_runs
     from headwise.study.config import RunConfig
+    from headwise.study.experiment_list import list_experiments
     from headwise.study.experiments import experiment
     from headwise.study.flows import keep_flow
     from headwise.task.config import TaskConfig
     from headwise.training.config import TrainConfig
+    from headwise.view.report.page import page, refresh_page
 
 _HOME = {
     "load": "headwise.api",
@@ -31,6 +34,10 @@ _HOME = {
     "simulate_seeds": "headwise.flow.seeds",
     "flow_preset": "headwise.flow.presets",
     "keep_flow": "headwise.study.flows",
+    "list_experiments": "headwise.study.experiment_list",
+    "list_runs": "headwise.store",
+    "page": "headwise.view.report.page",
+    "refresh_page": "headwise.view.report.page",
     "check": "headwise.api",
     "detect": "headwise.phases.detection",
     "detect_seeds": "headwise.phases.detection",
@@ -55,7 +62,11 @@ __all__ = [
     "experiment",
     "flow_preset",
     "keep_flow",
+    "list_experiments",
+    "list_runs",
     "load",
+    "page",
+    "refresh_page",
     "simulate",
     "simulate_seeds",
     "train",

@@ -40,6 +40,11 @@ def test_definitions_fit_and_keep_every_word(seed: int) -> None:
     assert shown.split() == [word for name, meaning in entries for word in (name, *meaning.split())]
 
 
+def test_a_long_name_has_its_meaning_below() -> None:
+    shown = definitions([("a", "one"), ("a-long-name", "two words\n\nthree")], most=4, width=16)
+    assert shown == "  a     one\n  a-long-name\n        two\n        words\n\n        three"
+
+
 def test_cells_are_aligned() -> None:
     assert text_table(("n", "x"), [("1", "ab"), ("10", "c")], align="rl") == " n  x\n--  --\n 1  ab\n10  c"
 

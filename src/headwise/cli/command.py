@@ -7,7 +7,7 @@ import json
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Protocol
 
 from headwise.core.errors import ConfigError
 from headwise.core.keys import nearest_key
@@ -41,6 +41,20 @@ def refuse_extra(extra: list[str]) -> None:
     """For commands that take no config keys."""
     if extra:
         raise ConfigError(f"unexpected argument {extra[0]!r}; --help shows what this command takes")
+
+
+class Result(Protocol):
+    """What a command's function returns: text for people, and values for programs."""
+
+    def to_json(self) -> Any: ...
+
+
+def print_result(result: Result, arguments: argparse.Namespace) -> None:
+    """The result on stdout, as text or with --json as one JSON document."""
+    if arguments.json:
+        print_json(result.to_json())
+    else:
+        print(result)
 
 
 def print_json(document: Any) -> None:

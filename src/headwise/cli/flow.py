@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from headwise.cli.command import Command, print_json, say
+from headwise.cli.command import Command, print_result, say
 from headwise.cli.overrides import describe_keys, literal, parse_overrides
 from headwise.cli.seeds import parse_seeds
 from headwise.core.errors import ConfigError
@@ -73,10 +73,7 @@ def _solve_one(config: FlowConfig, arguments: argparse.Namespace) -> int:
         say(f"wrote {arguments.figure}")
     if arguments.overlay is not None:
         _draw_overlays(config, seed[0], arguments.overlay)
-    if arguments.json:
-        print_json(flow.to_json())
-    else:
-        print(flow)
+    print_result(flow, arguments)
     return 0
 
 
@@ -107,10 +104,7 @@ def _solve_seeds(config: FlowConfig, arguments: argparse.Namespace) -> int:
         workers=arguments.workers,
         progress=lambda done, total: say(f"{done}/{total} flows"),
     )
-    if arguments.json:
-        print_json(found.to_json())
-    else:
-        print(found)
+    print_result(found, arguments)
     return 0
 
 

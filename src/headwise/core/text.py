@@ -35,20 +35,24 @@ def wrap(
     return "\n".join(lines)
 
 
-def definitions(entries: Sequence[tuple[str, str]], *, indent: int = 2, width: int = WIDTH) -> str:
-    """Names on the left, their meanings beside them.
+def definitions(entries: Sequence[tuple[str, str]], *, indent: int = 2, most: int = 24, width: int = WIDTH) -> str:
+    """Names on the left, their meanings beside them; a name longer than `most` has its meaning below.
+
+    Empty lines in a meaning separate its paragraphs.
 
     >>> print(definitions([("lag", "how far back"), ("head", "one attention head")], width=22))
       lag   how far back
       head  one attention
             head
     """
-    column = max(len(name) for name, _ in entries) + indent + len(GAP)
-    left = [" " * indent + name for name, _ in entries]
-    return "\n".join(
-        wrap(meaning, indent=name.ljust(column), hanging=" " * column, width=width) or name
-        for name, (_, meaning) in zip(left, entries, strict=True)
-    )
+    column = indent + min(most, max(len(name) for name, _ in entries)) + len(GAP)
+    lines = []
+    for name, meaning in entries:
+        left = " " * indent + name
+        beside = left.ljust(column) if len(left) + len(GAP) <= column else f"{left}\n" + " " * column
+        paragraphs = [wrap(part, indent=" " * column, width=width) for part in meaning.split("\n\n")]
+        lines.append((beside + "\n\n".join(paragraphs)[column:]).rstrip())
+    return "\n".join(lines)
 
 
 def text_table(

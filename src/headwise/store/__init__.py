@@ -4,7 +4,7 @@ Nothing here imports torch, and pyarrow, safetensors and xarray are imported onl
 """
 
 from headwise.store.checkpoints import Checkpoint, OnDamage
-from headwise.store.listing import RunRecord, RunStatus, list_runs, run_status, steps_done
+from headwise.store.listing import RunList, RunRecord, RunStatus, list_runs, run_status, steps_done
 from headwise.store.log import now
 from headwise.store.manifest import EndStatus, describe_run
 from headwise.store.output_root import check_writable, run_path
@@ -18,6 +18,7 @@ __all__ = [
     "History",
     "OnDamage",
     "RunDirectory",
+    "RunList",
     "RunRecord",
     "RunStatus",
     "check_writable",

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from headwise.core.errors import ConfigError, CorruptData
+from headwise.core.text import WIDTH
 from headwise.store.files import read_verified, recorded_digest
 from headwise.store.lock import is_locked
 from headwise.store.output_root import parse_run_path
@@ -30,6 +32,38 @@ class RunRecord:
     size_bytes: int
 
 
+class RunList(list[RunRecord]):
+    """The runs below an output root; `str` of this is what `headwise list --runs` prints."""
+
+    def __init__(self, records: Iterable[RunRecord], *, root: Path) -> None:
+        super().__init__(records)
+        self.root = root
+
+    def to_json(self) -> list[dict[str, Any]]:
+        """`run`, `experiment`, `seed`, `status`, `steps` and `bytes` of each run, ready for JSON."""
+        return [
+            {
+                "run": str(record.path),
+                "experiment": record.experiment,
+                "seed": record.seed,
+                "status": record.status,
+                "steps": record.steps,
+                "bytes": record.size_bytes,
+            }
+            for record in self
+        ]
+
+    def __str__(self) -> str:
+        return "\n".join(_line(record) for record in self) or f"no runs under {self.root}"
+
+
+def _line(record: RunRecord) -> str:
+    size = f"{record.size_bytes / 1e6:.1f} MB"
+    left = f"{record.status:<11} {record.steps:>7} steps {size:>9}"
+    fits = len(left) + len(str(record.path)) + 2 <= WIDTH
+    return f"{left}  {record.path}" if fits else f"{left}\n    {record.path}"
+
+
 def run_status(path: Path | str, *, care: Care = "quick") -> RunStatus:
     """Whether a run is over, being written, waiting to be resumed, or damaged."""
     run = RunDirectory(path)
@@ -51,8 +85,17 @@ def steps_done(path: Path | str) -> int:
     return max([0, *run.checkpoints.steps()[-1:], *run.metrics.ends()[-1:]])
 
 
-def list_runs(root: Path | str, *, care: Care = "quick") -> list[RunRecord]:
-    """Every run below an output root, by experiment, config and seed."""
+def list_runs(root: Path | str, *, care: Care = "quick") -> RunList:
+    """Every run below an output root, by experiment, config and seed; `care="full"` verifies every byte.
+
+    >>> import tempfile
+    >>> from headwise import FlowConfig, keep_flow, list_runs
+    >>> with tempfile.TemporaryDirectory() as out:
+    ...     _ = keep_flow(FlowConfig(T=5, t_end=3.0), out=out)
+    ...     runs = list_runs(out)
+    >>> [(run.experiment, run.seed, run.status, run.steps) for run in runs]
+    [('flow', 0, 'finished', 3)]
+    """
     root = Path(root)
     if not root.is_dir():
         raise ConfigError(f"{root} is not a directory; give the --out that runs were written to")
@@ -72,7 +115,7 @@ def list_runs(root: Path | str, *, care: Care = "quick") -> list[RunRecord]:
                 size_bytes=_size_bytes(path),
             )
         )
-    return sorted(records, key=lambda record: (record.experiment, record.config_hash, record.seed))
+    return RunList(sorted(records, key=lambda record: (record.experiment, record.config_hash, record.seed)), root=root)
 
 
 def _require_sound(run: RunDirectory, *, care: Care) -> None:
