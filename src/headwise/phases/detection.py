@@ -85,9 +85,9 @@ def _seeds_of(runs: xr.Dataset | Iterable[xr.Dataset]) -> list[xr.Dataset]:
     if isinstance(runs, xr.Dataset):
         return [runs.isel(seed=i) for i in range(runs.sizes["seed"])] if "seed" in runs.dims else [runs]
     trajectories = list(runs) if isinstance(runs, Iterable) else [runs]
-    wrong = next((run for run in trajectories if not isinstance(run, xr.Dataset)), None)
-    if wrong is not None:
-        raise ConfigError(f"detect_seeds takes trajectories, not a {type(wrong).__name__}; `load` reads a stored run")
+    for run in trajectories:
+        if not isinstance(run, xr.Dataset):
+            raise ConfigError(f"detect_seeds takes trajectories, not a {type(run).__name__}; `load` reads a stored run")
     if not trajectories:
         raise ConfigError("detect_seeds needs at least one trajectory; the list is empty")
     return trajectories

@@ -113,7 +113,7 @@ class RunReport:
         views = {None: "too few views to compare", True: "views agree", False: "views differ"}[self.agreement.agrees]
         return (
             f"<RunReport: steps {self.start:.4g} to {self.end:.4g}; stages: {counts}; "
-            f"{len(self.offshoots)} offshoots; {views}>"
+            f"{len(self.offshoots)} offshoot{'s' * (len(self.offshoots) != 1)}; {views}>"
         )
 
     def _repr_html_(self) -> str:
@@ -219,7 +219,8 @@ class RunReport:
             yield f"offshoot at {o.step:.4g}: head {o.head}{where} leaves pattern {o.source} for pattern {o.target}"
         for item in self.compensation:
             if item.deepest is not None:
-                yield f"compensation for pattern {item.offshoot.target}: {item.deepest.in_words}"
+                where = f" in block {item.offshoot.block}" if several else ""
+                yield f"compensation for pattern {item.offshoot.target}{where}: {item.deepest.in_words}"
         for events in self.events:
             where = f" in block {events.block}" if several else ""
             for label, owners in events.specialisation.duplicates.items():

@@ -1,48 +1,36 @@
-"""The report of several seeds: heads matched, stages aligned, medians with bootstrap intervals.
+"""The report of several seeds: what most of them do, in medians, and who disagrees and how.
 
 The reference is the first seed that does what most seeds do; `matching` says how heads are compared with its heads.
-Medians are over the seeds that show an event; the share of seeds that do, and who disagrees and how, stand beside them.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from headwise.core.bootstrap import median_interval
-from headwise.core.events import Offshoot
-from headwise.phases.agreement import SharedBoundary, match_boundaries
 from headwise.phases.matching import match_heads
 from headwise.phases.report_frame import report_frame
-from headwise.phases.report_json import SCHEMA, block_json, pattern_json
+from headwise.phases.report_json import SCHEMA, pattern_json
 from headwise.phases.run_report import RunReport
+from headwise.phases.seeds_summary import (
+    Kind,
+    boundaries_over,
+    compensation_over,
+    competitive_over,
+    index_over,
+    kind_of,
+    most_common,
+    offshoots_over,
+    stages_over,
+)
 from headwise.phases.timeline_html import sentences_html, timeline_html
 from headwise.phases.timeline_text import wrapped
-from headwise.phases.views import VIEWS, ViewName
+from headwise.phases.views import VIEWS
 
 if TYPE_CHECKING:
     import pandas as pd
-
-RESAMPLES = 1000
-COVERAGE = 0.95
-GRID = 101
-"""Times of the median competition index."""
-
-Key = TypeVar("Key", bound=Hashable)
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """A median over seeds with its bootstrap interval, and the share of seeds it comes from."""
-
-    median: float
-    low: float
-    high: float
-    share: float
 
 
 @dataclass(frozen=True, repr=False)
@@ -78,11 +66,12 @@ class SeedsReport:
         return "\n".join([*wrapped(self._sentences()), "", shown, str(self.runs[self.reference])])
 
     def __repr__(self) -> str:
-        counts = ", ".join(f"{name} {len(self._stages(name))}" for name in VIEWS)
+        counts = ", ".join(f"{name} {len(stages_over(self.runs, name))}" for name in VIEWS)
+        offshoots = len(offshoots_over(self.runs, self._role))
         differ = len({name for name, _ in self.disagreements})
         return (
             f"<SeedsReport: {_counted(len(self.runs), 'seed')}; stages: {counts}; "
-            f"{_counted(len(self._offshoots()), 'offshoot')}; {_counted(differ, 'seed')} unlike most>"
+            f"{_counted(offshoots, 'offshoot')}; {_counted(differ, 'seed')} unlike most>"
         )
 
     def _repr_html_(self) -> str:
@@ -106,11 +95,11 @@ class SeedsReport:
         """The keys of a run's `to_json` with medians, intervals and shares over seeds, and `seeds`: who is who."""
         return {
             "schema": SCHEMA,
-            "stages": {name: self._stages(name) for name in VIEWS},
-            "competitive": self._span(),
-            "offshoots": self._offshoots(),
-            "compensation": self._compensation(),
-            "competition_index": self._index(),
+            "stages": {name: stages_over(self.runs, name) for name in VIEWS},
+            "competitive": competitive_over(self.runs),
+            "offshoots": offshoots_over(self.runs, self._role),
+            "compensation": compensation_over(self.runs),
+            "competition_index": index_over(self.runs),
             "agreement": self._agreement(),
             "specialised": self._specialised(),
             "seeds": {
@@ -121,110 +110,16 @@ class SeedsReport:
             },
         }
 
-    def _stages(self, view: ViewName) -> list[dict[str, Any]]:
-        """Stages of the seeds that count what most of them count."""
-        usual = most_common([len(run.views[view].stages) for run in self.runs])
-        chosen = [run.views[view].stages for run in self.runs if len(run.views[view].stages) == usual]
-        rows = []
-        for k in range(usual):
-            start, end, score = (
-                self._estimate([getattr(stages[k], field) for stages in chosen]) for field in ("start", "end", "score")
-            )
-            label = most_common([stages[k].label for stages in chosen]) if view != "loss" else f"plateau {k + 1}"
-            rows.append(
-                {
-                    "start": start.median,
-                    "end": end.median,
-                    "label": label,
-                    "score": score.median,
-                    "start_interval": [start.low, start.high],
-                    "end_interval": [end.low, end.high],
-                    "share": len(chosen) / len(self.runs),
-                }
-            )
-        return rows
-
-    def _span(self) -> dict[str, Any]:
-        spans = [run.competitive for run in self.runs if run.competitive is not None]
-        if not spans:
-            return {"start": None, "end": None, "share": 0.0}
-        start, end = self._estimate([s.start for s in spans]), self._estimate([s.end for s in spans])
-        return {
-            "start": start.median,
-            "end": end.median,
-            "start_interval": [start.low, start.high],
-            "end_interval": [end.low, end.high],
-            "share": start.share,
-        }
-
-    def _offshoots(self) -> list[dict[str, Any]]:
-        """Offshoots grouped by what is left for what; the head is the reference head most often in that role."""
-        rows = []
-        for (block, source, target), found in self._grouped(lambda run: run.offshoots, _kind).items():
-            step = self._estimate([offshoot.step for _, offshoot in found])
-            roles = [self._role(seed, offshoot.block, offshoot.head) for seed, offshoot in found]
-            rows.append(
-                {
-                    "step": step.median,
-                    "head": most_common(roles),
-                    "from": source,
-                    "to": target,
-                    **block_json(block, several_blocks=self._several_blocks),
-                    "interval": [step.low, step.high],
-                    "share": len({seed for seed, _ in found}) / len(self.runs),
-                }
-            )
-        return sorted(rows, key=lambda row: float(row["step"]))
-
-    def _compensation(self) -> list[dict[str, Any]]:
-        rows = []
-        grouped = self._grouped(lambda run: run.compensation, lambda item: _kind(item.offshoot))
-        for (block, source, target), found in grouped.items():
-            deepest = [item.deepest for _, item in found if item.deepest is not None]
-            if not deepest:
-                continue
-            depth = self._estimate([dip.depth for dip in deepest])
-            times = [dip.step for dip in deepest if dip.step is not None]
-            rows.append(
-                {
-                    "step": float(np.median([item.offshoot.step for _, item in found])),
-                    "from": source,
-                    "to": target,
-                    **block_json(block, several_blocks=self._several_blocks),
-                    "depth": depth.median,
-                    "interval": [depth.low, depth.high],
-                    "at": float(np.median(times)) if times else None,
-                    "duration": float(np.median([dip.duration for dip in deepest])),
-                    "recovers": sum(dip.recovers for dip in deepest) / len(deepest),
-                    "share": sum(dip.depth < 0 for dip in deepest) / len(self.runs),
-                }
-            )
-        return sorted(rows, key=lambda row: float(row["step"]))
-
-    def _index(self) -> dict[str, Any]:
-        curves = [(run.index_steps, run.index.mean(axis=1)) for run in self.runs if run.index is not None]
-        if not curves:
-            return {"step": [], "value": []}
-        steps = np.linspace(max(s[0] for s, _ in curves), min(s[-1] for s, _ in curves), GRID)
-        values = np.stack([np.interp(steps, own, value) for own, value in curves])
-        low, high = np.quantile(values, [(1 - COVERAGE) / 2, (1 + COVERAGE) / 2], axis=0)
-        return {
-            "step": steps.tolist(),
-            "value": np.median(values, axis=0).tolist(),
-            "low": low.tolist(),
-            "high": high.tolist(),
-        }
-
     def _agreement(self) -> dict[str, Any]:
         orders = Counter(run.function.order for run in self.runs)
         notes = [f"seed {name}: {how}" for name, how in self.disagreements]
         for name, run in zip(self.names, self.runs, strict=True):
             notes += [f"seed {name}: {note}" for note in run.agreement.notes]
-        shared = [note for note, count in Counter(n for run in self.runs for n in run.notes).items() if count]
+        shared = list(dict.fromkeys(note for run in self.runs for note in run.notes))
         return {
             "agrees": sum(run.agreement.agrees is True for run in self.runs) / len(self.runs),
             "counts": {name: [len(run.views[name].stages) for run in self.runs] for name in VIEWS},
-            "boundaries": [{**b.steps, "spread": b.spread} for b in self._boundaries()],
+            "boundaries": [{**b.steps, "spread": b.spread} for b in boundaries_over(self.runs)],
             "order": {
                 "verdict": orders.most_common(1)[0][0],
                 "shares": {k: n / len(self.runs) for k, n in orders.items()},
@@ -232,18 +127,12 @@ class SeedsReport:
             "notes": notes + shared,
         }
 
-    def _boundaries(self) -> list[SharedBoundary]:
-        """Median boundaries of the views side by side."""
-        medians = {name: [stage["start"] for stage in self._stages(name)[1:]] for name in VIEWS}
-        length = float(np.median([run.end - run.start for run in self.runs]))
-        return match_boundaries({name: places for name, places in medians.items() if places}, length)
-
     def _specialised(self) -> dict[str, Any]:
         reference = self.runs[self.reference]
         final = [[label for block in run.copied for label in block] for run in self.runs]
         heads = []
         for role in range(len(self.matching[self.reference])):
-            patterns = [labels[heads[role] - 1] for labels, heads in zip(final, self.matching, strict=True) if heads]
+            patterns = [labels[own[role] - 1] for labels, own in zip(final, self.matching, strict=True) if own]
             usual = most_common(patterns)
             heads.append({"head": role + 1, "pattern": usual, "share": patterns.count(usual) / len(patterns)})
         return {
@@ -253,10 +142,6 @@ class SeedsReport:
             "patterns": [pattern_json(pattern) for pattern in reference.heads.patterns],
         }
 
-    @property
-    def _several_blocks(self) -> bool:
-        return any(len(run.events) > 1 for run in self.runs)
-
     def _role(self, seed: int, block: int, head: int) -> int:
         """The head of the reference that this head of this seed plays, both counted within the block."""
         return self.roles[seed][block - 1].index(head) + 1
@@ -264,38 +149,25 @@ class SeedsReport:
     def _sentences(self) -> Iterator[str]:
         yield f"{_counted(len(self.runs), 'seed')}; the reference is seed {self.names[self.reference]}"
         for name in VIEWS:
-            stages = self._stages(name)
+            stages = stages_over(self.runs, name)
             places = ", ".join(
                 f"{s['start']:.4g} [{s['start_interval'][0]:.4g}, {s['start_interval'][1]:.4g}]" for s in stages[1:]
             )
             share = stages[0]["share"] if stages else 0.0
             yield f"{name}: {len(stages)} stages in {share:.0%} of seeds" + (f", boundaries {places}" if places else "")
-        phase = self._span()
+        phase = competitive_over(self.runs)
         if phase["start"] is not None:
             yield f"competitive phase from {phase['start']:.4g} to {phase['end']:.4g} in {phase['share']:.0%} of seeds"
-        for o in self._offshoots():
+        for o in offshoots_over(self.runs, self._role):
             where = f" of block {o['block']}" if "block" in o else ""
             yield (
                 f"offshoot {o['from']} to {o['to']}: {o['step']:.4g} [{o['interval'][0]:.4g}, {o['interval'][1]:.4g}], "
                 f"{o['share']:.0%} of seeds, head {o['head']}{where} of the reference"
             )
-        for c in self._compensation():
+        for c in compensation_over(self.runs):
             yield f"compensation for pattern {c['to']}: {c['depth']:.2f} of the gain, {c['share']:.0%} of seeds"
         for seed, how in self.disagreements:
             yield f"seed {seed}: {how}"
-
-    def _grouped(
-        self, items: Callable[[RunReport], Sequence[Any]], key: Callable[[Any], Key]
-    ) -> dict[Key, list[tuple[int, Any]]]:
-        groups: dict[Key, list[tuple[int, Any]]] = {}
-        for seed, run in enumerate(self.runs):
-            for item in items(run):
-                groups.setdefault(key(item), []).append((seed, item))
-        return groups
-
-    def _estimate(self, values: Sequence[float]) -> Estimate:
-        low, high = median_interval(values, resamples=RESAMPLES)
-        return Estimate(float(np.median(values)), low, high, len(values) / len(self.runs))
 
 
 def summarise_seeds(runs: Sequence[RunReport], names: Sequence[int | str]) -> SeedsReport:
@@ -318,20 +190,11 @@ def summarise_seeds(runs: Sequence[RunReport], names: Sequence[int | str]) -> Se
     return SeedsReport(tuple(names), tuple(runs), reference, matching, tuple(disagreements))
 
 
-def most_common(values: Sequence[Key]) -> Key:
-    """The most frequent value; of equally frequent ones the first."""
-    return Counter(values).most_common(1)[0][0]
+def _story(run: RunReport) -> tuple[Kind, ...]:
+    return tuple(kind_of(offshoot) for offshoot in run.offshoots)
 
 
-def _kind(offshoot: Offshoot) -> tuple[int, Any, Any]:
-    return offshoot.block, offshoot.source, offshoot.target
-
-
-def _story(run: RunReport) -> tuple[tuple[int, Any, Any], ...]:
-    return tuple(_kind(offshoot) for offshoot in run.offshoots)
-
-
-def _story_text(story: tuple[tuple[int, Any, Any], ...]) -> str:
+def _story_text(story: tuple[Kind, ...]) -> str:
     return ", ".join(f"{source} to {target}" for _, source, target in story) or "none"
 
 

@@ -33,11 +33,13 @@ def _svg(data: Timeline) -> str:
     views = {name: stages for name, stages in data.stages.items() if stages}
     rows = len(data.rows) + len(views)
     height = (rows + 1) * (ROW + GAP)
-    parts = [*_phases(data, height), *_heads(data)]
+    bottom = height - ROW - GAP
+    parts = [*_competitive(data, bottom), *_heads(data)]
     for y, stages in enumerate(views.values(), start=len(data.rows)):
         for i, stage in enumerate(stages):
             colour = STAGE_COLOURS[i % len(STAGE_COLOURS)]
-            parts.append(_bar(data, y, stage.start, stage.end, str(stage.label), colour, ink="#000000"))
+            parts.append(_bar(data, y, stage.start, stage.end, str(stage.label), colour))
+    parts += _offshoots(data, bottom)
     for y, name in enumerate((*data.head_names, *views)):
         parts.append(_text(LEFT - 6, y, name, anchor="end"))
     parts.append(_text(LEFT, rows, f"{data.start:.6g}", anchor="start"))
@@ -48,15 +50,18 @@ def _svg(data: Timeline) -> str:
     )
 
 
-def _phases(data: Timeline, height: float) -> Iterator[str]:
+def _competitive(data: Timeline, bottom: float) -> Iterator[str]:
     if data.competitive is not None:
         x, width = _extent(data, data.competitive.start, data.competitive.end)
         title = f"competitive phase from {data.competitive.start:.4g} to {data.competitive.end:.4g}"
-        yield _rectangle(x, 0, width, height - ROW - GAP, COMPETITIVE_COLOUR, title)
+        yield _rectangle(x, 0, width, bottom, COMPETITIVE_COLOUR, title)
+
+
+def _offshoots(data: Timeline, bottom: float) -> Iterator[str]:
     for offshoot in data.offshoots:
         x, _ = _extent(data, offshoot.step, offshoot.step)
         yield (
-            f'<line x1="{x:.1f}" x2="{x:.1f}" y1="0" y2="{height - ROW - GAP}" stroke="currentColor" '
+            f'<line x1="{x:.1f}" x2="{x:.1f}" y1="0" y2="{bottom}" stroke="currentColor" '
             f'stroke-dasharray="2 3"><title>offshoot at {offshoot.step:.4g}</title></line>'
         )
 
@@ -65,7 +70,7 @@ def _heads(data: Timeline) -> Iterator[str]:
     place = {pattern.label: i for i, pattern in enumerate(data.patterns)}
     for y, row in enumerate(data.rows):
         for bar in row.bars:
-            yield _bar(data, y, bar.start, bar.end, str(bar.label), group_colour(place[bar.label]), ink="#ffffff")
+            yield _bar(data, y, bar.start, bar.end, str(bar.label), group_colour(place[bar.label]))
 
 
 def _legend(data: Timeline) -> str:
@@ -88,11 +93,17 @@ def _extent(data: Timeline, start: float, end: float) -> tuple[float, float]:
     return LEFT + (start - data.start) / length * WIDTH, (end - start) / length * WIDTH
 
 
-def _bar(data: Timeline, y: int, start: float, end: float, label: str, colour: str, *, ink: str) -> str:
+def _bar(data: Timeline, y: int, start: float, end: float, label: str, colour: str) -> str:
     x, width = _extent(data, start, end)
     bar = _rectangle(x, y * (ROW + GAP), width, ROW, colour, f"{label}: {start:.4g} to {end:.4g}")
     fits = len(label) * CHARACTER <= width
-    return bar + (_text(x + width / 2, y, label, anchor="middle", ink=ink) if fits else "")
+    return bar + (_text(x + width / 2, y, label, anchor="middle", ink=_ink(colour)) if fits else "")
+
+
+def _ink(colour: str) -> str:
+    """Black on a light colour, white on a dark one, by the brightness of its red, green and blue."""
+    red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
+    return "#000000" if 0.299 * red + 0.587 * green + 0.114 * blue > 140 else "#ffffff"
 
 
 def _rectangle(x: float, y: float, width: float, height: float, colour: str, title: str) -> str:
