@@ -28,8 +28,7 @@ def train(config: RunConfig, out: Path | str = "runs") -> xr.Dataset:
     """Train, resume or simply read a run, whichever it needs, and return its trajectory.
 
     >>> from headwise import experiment
-    >>> config = experiment("minimal", "published")
-    >>> config = config.model_copy(update={"train": config.train.model_copy(update={"steps": 1000})})
+    >>> config = experiment("minimal", "published").changed({"train.steps": 1000})
     >>> trajectory = train(config, out="runs")  # doctest: +SKIP
     """
     from headwise.study.runner import execute

@@ -20,7 +20,7 @@ TRAINING: tuple[Name, ...] = ("minimal", "full", "full_embedding_dropout")
 
 def small(case: Name) -> Sizes:
     sizes = paper_sizes(case, batch=23)
-    model = sizes.model if case == "minimal" else sizes.model.model_copy(update={"width": 24, "mlp": 16})
+    model = sizes.model if case == "minimal" else sizes.model.changed({"width": 24, "mlp": 16})
     return sizes._replace(model=model, d=11)
 
 
@@ -86,7 +86,7 @@ def test_contenders_of_a_case_compute_the_same(case: Name) -> None:
     one attention map, that of the decoder on the whole batch in float64."""
     sizes = small(case)
     # More sequences than one chunk holds.
-    sizes = sizes._replace(model=sizes.model.model_copy(update={"dropout": DropoutConfig()}), batch=61)
+    sizes = sizes._replace(model=sizes.model.changed({"dropout": DropoutConfig()}), batch=61)
     decoder, inputs, targets = prepared(sizes)
     with torch.no_grad():
         logits, [attention] = decoder.double()(inputs, sizes.T)

@@ -105,7 +105,7 @@ def test_presets_are_the_readings_of_the_paper(capsys: pytest.CaptureFixture[str
     for preset, build in PRESETS.items():
         run = answer(capsys, "flow", "--preset", preset, "--t-end", 3, "--out", tmp_path, "--json")["run"]
         stored = RunDirectory(run).read_config()
-        assert stored == build().model_copy(update={"t_end": 3.0}).model_dump(mode="json")
+        assert stored == build().changed({"t_end": 3.0}).model_dump(mode="json")
     assert set(PRESETS) == set(get_args(Preset))
 
 

@@ -8,6 +8,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -195,6 +196,17 @@ def test_what_pydantic_copies_unchecked_is_checked_by_whoever_takes_it() -> None
             MINIMAL.model_copy(update={"train": broken}).changed({"train.steps": 3})
         with pytest.raises(ConfigError, match=r"train\.(stpes|lr)"):
             validated(RunConfig, MINIMAL.model_copy(update={"train": broken}))
+
+
+def test_nothing_else_copies_a_config_unchecked() -> None:
+    root = Path(__file__).parents[2]
+    files = [
+        *root.glob("*.md"),
+        *(f for folder in ("src", "docs", "scripts", "examples") for f in (root / folder).rglob("*")),
+    ]
+    texts = {file: file.read_text(encoding="utf-8") for file in files if file.suffix in (".py", ".md", ".ipynb")}
+    assert len(texts) > 100
+    assert [file.name for file, text in texts.items() if "model_copy(" in text] == []
 
 
 def test_a_constructor_raises_the_same_one_line() -> None:

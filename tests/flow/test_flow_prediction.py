@@ -45,7 +45,7 @@ def test_closed_form_accuracy_over_lengths() -> None:
 
 def test_closed_form_needs_a_single_position() -> None:
     config = FlowConfig(groups=((1, 2), (3,), (4,)), start="A")
-    flow = solve_flow(config.model_copy(update={"t_end": 1.0}))
+    flow = solve_flow(config.changed({"t_end": 1.0}))
     assert closed_form_t1(flow.target, 3) is None
     assert closed_form_t1(singleton_target(np.array([1.0]), 1), 1) is None
 

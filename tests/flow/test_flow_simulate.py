@@ -97,19 +97,19 @@ def test_full_state_and_reduction_give_one_trajectory() -> None:
     config = FlowConfig(
         d=5, values="gaussian", features="haar", t_end=60.0, points=30, grid="linear", rtol=1e-10, atol=1e-13
     )
-    a, b = simulate(config, 2), simulate(config.model_copy(update={"state": "full"}), 2)
+    a, b = simulate(config, 2), simulate(config.changed({"state": "full"}), 2)
     for name in VARIABLES:
         np.testing.assert_allclose(a[name], b[name], atol=1e-7, err_msg=name)
 
 
 def test_the_two_readings_of_the_paper() -> None:
     """The text's noise reaches stage 2 early; the published figure's stages are near 5, 50 and 230."""
-    text = solve_flow(text_flow().model_copy(update={"t_end": 150.0}), 0)
+    text = solve_flow(text_flow().changed({"t_end": 150.0}), 0)
     t1, t2, _ = stage_times(text.target, text.view, text.solution)
     assert t1 == pytest.approx(21, abs=1.5)
     assert t2 is not None
     assert t2 < 100
-    published = solve_flow(published_flow().model_copy(update={"t_end": 90.0, "euler_step": 0.02}), 0)
+    published = solve_flow(published_flow().changed({"t_end": 90.0, "euler_step": 0.02}), 0)
     t1, t2, _ = stage_times(published.target, published.view, published.solution)
     assert t1 == pytest.approx(5, abs=1)
     assert t2 == pytest.approx(60, abs=20)

@@ -72,7 +72,7 @@ def test_alignment_recovers_coefficients_of_overlapping_features() -> None:
 
 def test_value_circuit_is_what_a_head_writes_for_a_token() -> None:
     """Attention forced onto one key: the change of the logits between two tokens there is the circuit's difference."""
-    config = FULL_PUBLISHED.model_copy(update={"width": 12, "norm": "none", "residual": "off", "mlp": 0, "heads": 1})
+    config = FULL_PUBLISHED.changed({"width": 12, "norm": "none", "residual": "off", "mlp": 0, "heads": 1})
     decoder = Decoder(config, dictionary=5, positions=3).double()
     initialise(decoder, 0)
     with torch.no_grad():

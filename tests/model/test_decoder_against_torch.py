@@ -43,7 +43,7 @@ def as_torch_layer(decoder: Decoder) -> nn.TransformerEncoderLayer:
 @pytest.mark.parametrize("heads", [1, 3])
 def test_full_decoder_equals_torch_encoder_layer(norm: str, heads: int) -> None:
     torch.manual_seed(0)
-    config = FULL_TEXT.model_copy(update={**NO_DROPOUT, "norm": norm, "heads": heads, "width": 24, "mlp": 10})
+    config = FULL_TEXT.changed({**NO_DROPOUT, "norm": norm, "heads": heads, "width": 24, "mlp": 10})
     decoder = Decoder(config, dictionary=7, positions=9).double()
     initialise(decoder, 3)
     with torch.no_grad():

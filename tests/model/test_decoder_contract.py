@@ -24,27 +24,27 @@ def ladder() -> dict[str, ModelConfig]:
         "full-published": full,
         "full-text": FULL_TEXT,
         "minimal": minimal,
-        "no-norm": full.model_copy(update={"norm": "none"}),
-        "pre-norm": full.model_copy(update={"norm": "pre"}),
-        "no-residual": full.model_copy(update={"residual": "off"}),
-        "no-mlp": full.model_copy(update={"mlp": 0}),
-        "no-output": full.model_copy(update={"output": "off"}),
-        "merged": full.model_copy(update={"score": "merged"}),
-        "bare": full.model_copy(update={"norm": "none", "residual": "off", "mlp": 0, "output": "off"}),
-        "minimal-residual": minimal.model_copy(update={"residual": "on"}),
-        "minimal-norm": minimal.model_copy(update={"norm": "post", "residual": "on"}),
-        "minimal-mlp": minimal.model_copy(update={"mlp": 8, "residual": "on"}),
-        "minimal-product": minimal.model_copy(update={"score": "product"}),
-        "minimal-output": minimal.model_copy(update={"output": "on"}),
-        "minimal-unembedding": minimal.model_copy(update={"unembedding": "learned"}),
-        "minimal-two-blocks": minimal.model_copy(update={"blocks": 2, "init": "xavier", "init_values": "xavier"}),
-        "full-two-blocks": full.model_copy(update={"blocks": 2}),
-        "banded": minimal.model_copy(update={"context": 3}),
-        "one-head": full.model_copy(update={"heads": 1}),
-        "six-heads": minimal.model_copy(update={"heads": 6}),
+        "no-norm": full.changed({"norm": "none"}),
+        "pre-norm": full.changed({"norm": "pre"}),
+        "no-residual": full.changed({"residual": "off"}),
+        "no-mlp": full.changed({"mlp": 0}),
+        "no-output": full.changed({"output": "off"}),
+        "merged": full.changed({"score": "merged"}),
+        "bare": full.changed({"norm": "none", "residual": "off", "mlp": 0, "output": "off"}),
+        "minimal-residual": minimal.changed({"residual": "on"}),
+        "minimal-norm": minimal.changed({"norm": "post", "residual": "on"}),
+        "minimal-mlp": minimal.changed({"mlp": 8, "residual": "on"}),
+        "minimal-product": minimal.changed({"score": "product"}),
+        "minimal-output": minimal.changed({"output": "on"}),
+        "minimal-unembedding": minimal.changed({"unembedding": "learned"}),
+        "minimal-two-blocks": minimal.changed({"blocks": 2, "init": "xavier", "init_values": "xavier"}),
+        "full-two-blocks": full.changed({"blocks": 2}),
+        "banded": minimal.changed({"context": 3}),
+        "one-head": full.changed({"heads": 1}),
+        "six-heads": minimal.changed({"heads": 6}),
     }
     for positions, base in itertools.product(("one_hot", "learned", "sinusoidal", "relative"), ("full", "minimal")):
-        found[f"{base}-{positions}"] = (full if base == "full" else minimal).model_copy(update={"positions": positions})
+        found[f"{base}-{positions}"] = (full if base == "full" else minimal).changed({"positions": positions})
     return {name: validated(ModelConfig, {**config.model_dump(), **SMALL}) for name, config in found.items()}
 
 
@@ -126,8 +126,8 @@ def test_every_parameter_gets_a_gradient(decoder: Decoder) -> None:
 def test_band_hides_further_lags_and_nothing_else() -> None:
     torch.manual_seed(0)
     wide = LADDER["minimal"]
-    decoder = Decoder(wide.model_copy(update={"context": 8}), dictionary=5, positions=8).double()
-    banded = Decoder(wide.model_copy(update={"context": 3}), dictionary=5, positions=8).double()
+    decoder = Decoder(wide.changed({"context": 8}), dictionary=5, positions=8).double()
+    banded = Decoder(wide.changed({"context": 3}), dictionary=5, positions=8).double()
     with torch.no_grad():
         for a, b in zip(decoder.parameters(), banded.parameters(), strict=True):
             a.copy_(torch.randn_like(a))

@@ -71,8 +71,8 @@ def test_values_known_before_stay_where_they_were() -> None:
 
 
 def test_two_blocks_and_a_norm_before_attention_go_to_the_reference() -> None:
-    two_blocks = MINIMAL.model_copy(update={"blocks": 2})
-    pre_norm = TEXT.model_copy(update={"norm": "pre"})
+    two_blocks = MINIMAL.changed({"blocks": 2})
+    pre_norm = TEXT.changed({"norm": "pre"})
     for config, named in ((two_blocks, "model.blocks = 2"), (pre_norm, "model.norm = pre")):
         for path in ("auto", "torch"):
             compute = ComputeConfig.model_validate({"path": path})

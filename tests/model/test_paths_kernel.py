@@ -95,7 +95,7 @@ def test_odd_sizes(dictionary: int, rows: int) -> None:
 
 @pytest.mark.parametrize("positions", [1, 31, 40])
 def test_many_and_few_positions(positions: int) -> None:
-    narrow = [config.model_copy(update={"context": 1}) for config in (TEXT, PUBLISHED)]
+    narrow = [config.changed({"context": 1}) for config in (TEXT, PUBLISHED)]
     for config in (MINIMAL, TEXT, PUBLISHED, *narrow):
         decoder = random_decoder(config, positions=positions).float().double()
         compare(decoder, *random_batch(decoder, 5, counted=min(positions, 27)))
@@ -103,7 +103,7 @@ def test_many_and_few_positions(positions: int) -> None:
 
 @pytest.mark.parametrize(("heads", "size"), [(1, 130), (2, 70), (5, 17), (16, 1)])
 def test_heads_of_any_size(heads: int, size: int) -> None:
-    config = TEXT.model_copy(update={"heads": heads, "width": heads * size, "dropout": EVERYWHERE})
+    config = TEXT.changed({"heads": heads, "width": heads * size, "dropout": EVERYWHERE})
     for output in get_args(Output):
         decoder = random_decoder(config, positions=31).float().double()
         with torch.no_grad():
@@ -114,7 +114,7 @@ def test_heads_of_any_size(heads: int, size: int) -> None:
 
 def test_the_output_matrix_goes_where_it_costs_less() -> None:
     def place(heads: int) -> Output:
-        return output_place(Decoder(FULL_TEXT.model_copy(update={"heads": heads}), dictionary=50, positions=31), 20)
+        return output_place(Decoder(FULL_TEXT.changed({"heads": heads}), dictionary=50, positions=31), 20)
 
     assert [place(heads) for heads in (1, 3, 5, 15, 51)] == ["folded", "folded", "folded", "apart", "apart"]
     assert output_place(Decoder(MINIMAL, dictionary=50, positions=25), 20) == "folded"
@@ -130,7 +130,7 @@ def test_dropout_masks_are_the_same_bits(elements: int, level: str) -> None:
 
 
 def test_threads_do_not_change_a_bit() -> None:
-    config = TEXT.model_copy(update={"dropout": DropoutConfig(attention=0.1, mlp=0.1, mlp_branch=0.1)})
+    config = TEXT.changed({"dropout": DropoutConfig(attention=0.1, mlp=0.1, mlp_branch=0.1)})
     decoder = random_decoder(config).float()
     inputs, targets = random_batch(decoder, 300)
     results = []

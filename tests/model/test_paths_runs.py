@@ -45,7 +45,7 @@ def reference_losses(config: ModelConfig) -> list[float]:
 @pytest.mark.parametrize("path", FAST)
 @pytest.mark.parametrize("config", [MINIMAL, TEXT, PUBLISHED], ids=["minimal", "text", "published"])
 def test_two_hundred_steps_stay_with_the_reference(config: ModelConfig, path: str) -> None:
-    config = config.model_copy(update={"init": "xavier", "init_scale": 1.0, "init_values": "xavier"})
+    config = config.changed({"init": "xavier", "init_scale": 1.0, "init_values": "xavier"})
     expected, got = reference_losses(config), losses(config, path, 200)
     assert expected[-1] < 0.9 * expected[0]
     assert max(abs(a - b) for a, b in zip(expected, got, strict=True)) < 1e-3

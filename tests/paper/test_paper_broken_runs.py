@@ -30,18 +30,13 @@ from headwise.study.experiments import experiment
 from headwise.study.prepared_run import PreparedRun
 from headwise.study.runner import execute
 
-TINY = {"batch": 300, "samples": 9000, "checkpoint_every": 1000}
+TINY = {"train.batch": 300, "train.samples": 9000, "train.checkpoint_every": 1000, "measure.test_samples": 200}
 
 
 def small(name: str, *, steps: int = 800, scale: float | None = None, ratio: float | None = None) -> RunConfig:
-    config = experiment(name, "published")
-    return config.model_copy(
-        update={
-            "train": config.train.model_copy(update={**TINY, "steps": steps}),
-            "measure": config.measure.model_copy(update={"test_samples": 200}),
-            "model": config.model.model_copy(update={} if scale is None else {"init_scale": scale}),
-            "task": config.task.model_copy(update={} if ratio is None else {"m": ratio}),
-        }
+    given = {"train.steps": steps, "model.init_scale": scale, "task.m": ratio}
+    return experiment(name, "published").changed(
+        {**TINY, **{key: value for key, value in given.items() if value is not None}}
     )
 
 
@@ -131,7 +126,7 @@ def test_alpha_that_cannot_be_read_is_not_a_failure(sound: xr.Dataset) -> None:
 
 def test_a_flow_without_its_third_stage_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     """One offshoot is not both, and a loss that falls says nothing about positions."""
-    monkeypatch.setattr(flow, "flow_config", lambda preset: flow_config(preset).model_copy(update={"t_end": 120.0}))
+    monkeypatch.setattr(flow, "flow_config", lambda preset: flow_config(preset).changed({"t_end": 120.0}))
     assert judge_stages(case()).passed is False
     assert judge_compensation(case()).passed is False
 

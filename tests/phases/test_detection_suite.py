@@ -60,9 +60,9 @@ def test_departures_are_attributed_to_the_right_head() -> None:
 def test_scores_can_fail() -> None:
     """Thresholds that are wrong on purpose are seen to be wrong."""
     exams = prepare(suite(24, SEED))
-    blind = DEFAULT.model_copy(update={"drop": 0.99})
+    blind = DEFAULT.changed({"drop": 0.99})
     assert score(exams, "loss", blind).right_count < 0.5
-    jumpy = DEFAULT.model_copy(update={"hold": 0.06, "release": 0.05, "copied": 0.06, "dwell": 0.005})
+    jumpy = DEFAULT.changed({"hold": 0.06, "release": 0.05, "copied": 0.06, "dwell": 0.005})
     assert score(exams, "heads", jumpy).false_stages > 0.02
 
 

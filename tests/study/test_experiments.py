@@ -1,4 +1,4 @@
-"""Every experiment is a valid, complete config; model_copy does not validate, so this does."""
+"""Every experiment is a valid, complete config, and a variant differs from what it varies."""
 
 from __future__ import annotations
 

@@ -162,7 +162,7 @@ def test_the_seed_draws_the_features_and_nothing_else_does() -> None:
     one = build_task(SMALL, 0)
     np.testing.assert_array_equal(one.features, build_task(SMALL, 0).features)
     assert (one.features != build_task(SMALL, 1).features).any()
-    longer = build_task(SMALL.model_copy(update={"T": 7, "alpha": "sum"}), 0)
+    longer = build_task(SMALL.changed({"T": 7, "alpha": "sum"}), 0)
     np.testing.assert_array_equal(one.features, longer.features)
 
 

@@ -84,7 +84,7 @@ def test_weights_and_importance() -> None:
     lags = ((1, 2), (3, 4, 5, 6))
     uneven = TaskConfig(w=6, h=2, groups=lags)
     assert group_weights(uneven, lags) == ((0.5, 0.5), (0.25,) * 4)
-    assert group_weights(uneven.model_copy(update={"alpha": "sum"}), lags) == ((1.0, 1.0), (1.0,) * 4)
+    assert group_weights(uneven.changed({"alpha": "sum"}), lags) == ((1.0, 1.0), (1.0,) * 4)
     shared = TaskConfig(alpha=(0.7, 0.3))
     assert group_weights(shared, group_lags(shared)) == ((0.7, 0.3),) * 3
     assert importance(TaskConfig()) == pytest.approx((28.9, 17.0, 10.0))

@@ -45,7 +45,7 @@ def paper_sizes(case: Name, *, batch: int = 3000) -> Sizes:
     """The paper's setting. The minimal model starts at larger weights than the paper's 1e-9, so that every part of its
     gradient is a number that can be compared."""
     if case == "minimal":
-        model = MINIMAL_PUBLISHED.model_copy(update={"init": "xavier", "init_scale": 1.0, "init_values": "xavier"})
+        model = MINIMAL_PUBLISHED.changed({"init": "xavier", "init_scale": 1.0, "init_values": "xavier"})
         return Sizes(model, w=6, batch=batch)
     return Sizes(FULL_PUBLISHED if case == "full_embedding_dropout" else FULL_TEXT, batch=batch)
 

@@ -52,7 +52,7 @@ def measure_speed(
     progress: Callable[[int, int], None] | None = None,
 ) -> SpeedReport:
     """Time the ensemble in `sample` parts, one loop flow before each part, so that a busy machine slows both alike."""
-    config = config.model_copy(update={"system": "heads", "state": "reduced"})
+    config = config.changed({"system": "heads", "state": "reduced"})
     loop, spent, done = 0.0, 0.0, 0
     for part in range(sample):
         loop += loop_once(config, part)

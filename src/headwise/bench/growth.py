@@ -26,7 +26,7 @@ def changed(sizes: Sizes, quantity: str, value: int) -> Sizes:
         return sizes._replace(d=value)
     if quantity == "T":
         return sizes._replace(T=value)
-    return sizes._replace(model=sizes.model.model_copy(update={quantity: value}))
+    return sizes._replace(model=sizes.model.changed({quantity: value}))
 
 
 def growth(path: Contender, *, batch: int, repeats: int, clock: Clock) -> dict[str, dict[str, object]]:

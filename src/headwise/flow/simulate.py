@@ -104,7 +104,7 @@ def _begin(config: FlowConfig, target: Target, seed: int) -> tuple[System, State
         mixing = None if outside is None else np.eye(heads)
         return system, State(coefficients, q if chart == "q" else softmax(q), mixing), 0.0
     if config.system == "two-group":
-        before = config.model_copy(update={"system": "heads", "t_end": config.boundary, "method": "DOP853"})
+        before = config.changed({"system": "heads", "t_end": config.boundary, "method": "DOP853"})
         flow = solve_flow(before, seed)
         now = flow.heads(np.array([config.boundary]))
         leaver = likely_leaver(now)

@@ -105,8 +105,8 @@ FULL_PUBLISHED = ModelConfig(
 )
 """The full decoder as the published figures were drawn."""
 
-FULL_TEXT = FULL_PUBLISHED.model_copy(
-    update={
+FULL_TEXT = FULL_PUBLISHED.changed(
+    {
         "attention_bias": "on",
         "unembedding_bias": "on",
         "dropout": DropoutConfig(attention=0.1, attention_branch=0.1, mlp=0.1, mlp_branch=0.1),
@@ -120,5 +120,5 @@ FULL_TEXT = FULL_PUBLISHED.model_copy(
 MINIMAL_TEXT = ModelConfig()
 """The minimal model as the text describes it."""
 
-MINIMAL_PUBLISHED = MINIMAL_TEXT.model_copy(update={"score_scale": "input"})
+MINIMAL_PUBLISHED = MINIMAL_TEXT.changed({"score_scale": "input"})
 """The minimal model as the published figures were drawn: logits divided by sqrt(d + S)."""

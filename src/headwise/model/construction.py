@@ -31,7 +31,7 @@ def construct(
     `config` may only change the score scale; a model that divides its logits gets them multiplied beforehand.
     """
     groups, dictionary = features.shape[0], features.shape[1]
-    config = (config or ModelConfig()).model_copy(update={"heads": groups})
+    config = (config or ModelConfig()).changed({"heads": groups})
     decoder = Decoder(config, dictionary=dictionary, positions=positions).double()
     attention = decoder.layers[0].attention
     with torch.no_grad():

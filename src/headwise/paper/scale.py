@@ -64,12 +64,13 @@ def at_scale(config: RunConfig, scale: Scale, *, seed: int) -> RunConfig:
     batch = min(size.batch, config.train.samples)
     if config.train.batch == config.train.samples and config.train.samples < 2 * size.batch:
         batch = config.train.samples
-    return config.model_copy(
-        update={
+    return config.changed(
+        {
             "seed": seed,
-            "train": config.train.model_copy(update={"batch": batch, "steps": size.steps}),
-            "measure": config.measure.model_copy(
-                update={"test_samples": size.test, "at": Schedule(every=size.every), "snapshots": Schedule(every=50)}
-            ),
+            "train.batch": batch,
+            "train.steps": size.steps,
+            "measure.test_samples": size.test,
+            "measure.at": Schedule(every=size.every),
+            "measure.snapshots": Schedule(every=50),
         }
     )

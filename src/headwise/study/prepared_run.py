@@ -36,9 +36,7 @@ class PreparedRun:
         self.engine = make_engine(
             decoder, config.compute, dropout_seed=integer_seed(config.stream("dropout"), Stream.DROPOUT)
         )
-        self.config = config.model_copy(
-            update={"compute": config.compute.model_copy(update={"path": self.engine.name})}
-        )
+        self.config = config.changed({"compute.path": self.engine.name})
         self.training = Training(self.engine, config.train)
         self.evaluator = self._evaluator(windows)
         if config.train.data == "fresh":

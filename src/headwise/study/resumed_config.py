@@ -25,7 +25,7 @@ def with_stored_compute(config: RunConfig, run: RunDirectory, *, on_damage: OnDa
         raise ConfigError(
             f"--path {asked}: {run.path} was begun with --path {stored.path}; resume with that or choose another --out"
         )
-    return config.model_copy(update={"compute": stored})
+    return config.changed({"compute": stored})
 
 
 def as_stored(config: RunConfig, run: RunDirectory, *, on_damage: OnDamage) -> dict[str, Any]:

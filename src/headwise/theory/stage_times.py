@@ -69,7 +69,7 @@ def compare_stage_times(configs: Sequence[FlowConfig], *, workers: int = 1, firs
         wanted = max(1.4 * (forecast.t2 or 0.0), 3 * (forecast.t1 or 0.0))
         # Ends are rounded up to a few values so that flows of one shape share a batch.
         end = min(config.t_end, float(125 * 2 ** int(np.ceil(np.log2(max(wanted, 125.0) / 125)))))
-        jobs.append((config.model_copy(update={"t_end": end}), seed))
+        jobs.append((config.changed({"t_end": end}), seed))
         told.append(forecast)
     measured = ensemble(jobs, workers=workers)
     for config, (_, seed), forecast, flow in zip(configs, jobs, told, measured, strict=True):

@@ -47,7 +47,7 @@ def merit(scores: Sequence[Score]) -> float:
 
 def trial(exams: Sequence[Exam], key: str, value: float, base: Thresholds) -> float:
     """The merit with one threshold changed, over the views that use it."""
-    changed = base.model_copy(update={key: value})
+    changed = base.changed({key: value})
     names: tuple[ViewName, ...] = ("heads",) if key in OF_HEADS else ("function", "loss")
     return merit([score(exams, name, changed) for name in names])
 
@@ -165,7 +165,7 @@ def _chosen(merits: Mapping[str, Mapping[float, float]]) -> str:
 def _penalties(exams: Sequence[Exam]) -> str:
     rows = []
     for factor in (0.1, 0.3, 1.0, 3.0, 10.0):
-        changed = DEFAULT.model_copy(update={"penalty": DEFAULT.penalty * factor})
+        changed = DEFAULT.changed({"penalty": DEFAULT.penalty * factor})
         cells = [
             f"{s.right_count:.1%} / {s.false_stages:.1%}"
             for s in (score(exams, n, changed) for n in ("function", "loss"))

@@ -14,14 +14,8 @@ CONTEXTS = (2, 4, 6)
 
 def with_samples(preset: Preset, samples: int) -> RunConfig:
     """The minimal model on so many sequences; a set of up to one batch is seen whole at every step."""
-    base = minimal(preset)
-    data = {"samples": samples, "batch": min(base.train.batch, samples)}
-    return base.model_copy(
-        update={
-            "experiment": f"samples-{samples}",
-            "train": base.train.model_copy(update=data),
-            "measure": base.measure.model_copy(update={"windows": CONTEXTS}),
-        }
+    return minimal(preset).changed(
+        {"experiment": f"samples-{samples}", "train.samples": samples, "measure.windows": CONTEXTS}
     )
 
 
@@ -35,9 +29,7 @@ def samples_600_ample(preset: Preset) -> RunConfig:
 
     Trained on 600 sequences themselves, those stay in the first stage or overfit, whatever their context.
     """
-    base = samples_600(preset)
-    measure = base.measure.model_copy(update={"window_samples": SIZES[-1]})
-    return base.model_copy(update={"experiment": "samples-600-ample", "measure": measure})
+    return samples_600(preset).changed({"experiment": "samples-600-ample", "measure.window_samples": SIZES[-1]})
 
 
 def samples_2000(preset: Preset) -> RunConfig:
@@ -52,5 +44,4 @@ def samples_9000(preset: Preset) -> RunConfig:
 
 def online(preset: Preset) -> RunConfig:
     """A new batch at every step; ends at an excess loss of 0.02 in the paper."""
-    base = minimal(preset)
-    return base.model_copy(update={"experiment": "online", "train": base.train.model_copy(update={"data": "fresh"})})
+    return minimal(preset).changed({"experiment": "online", "train.data": "fresh"})

@@ -14,16 +14,13 @@ def default_ratio(preset: Preset) -> RunConfig:
 
 def with_ratio(preset: Preset, ratio: str) -> RunConfig:
     """The same run with another ratio."""
-    return _changed(default_ratio(preset), ratio, f"ratio-{ratio}")
+    return default_ratio(preset).changed({"experiment": f"ratio-{ratio}", "task.m": float(ratio)})
 
 
 def with_ratio_from_small(preset: Preset, ratio: str) -> RunConfig:
     """Another ratio from the minimal model's own tiny start, the second candidate for what the figure shows."""
-    return _changed(minimal(preset), ratio, f"ratio-{ratio}" if preset == "text" else f"small-ratio-{ratio}")
-
-
-def _changed(base: RunConfig, ratio: str, name: str) -> RunConfig:
-    return base.model_copy(update={"experiment": name, "task": base.task.model_copy(update={"m": float(ratio)})})
+    name = f"ratio-{ratio}" if preset == "text" else f"small-ratio-{ratio}"
+    return minimal(preset).changed({"experiment": name, "task.m": float(ratio)})
 
 
 def ratio_1(preset: Preset) -> RunConfig:

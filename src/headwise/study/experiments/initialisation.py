@@ -15,14 +15,13 @@ def with_scale(preset: Preset, scale: str) -> RunConfig:
     `xavier` is the figure's largest one: Xavier-uniform scores and values as published, U[-1, 1] and zero values in the
     text's words.
     """
-    base = minimal(preset)
     if scale != "xavier":
-        start: dict[str, object] = {"init_scale": float(scale)}
+        start: dict[str, object] = {"model.init_scale": float(scale)}
     elif preset == "published":
-        start = {"init": "xavier", "init_scale": 1.0, "init_values": "xavier"}
+        start = {"model.init": "xavier", "model.init_scale": 1.0, "model.init_values": "xavier"}
     else:
-        start = {"init_scale": 1.0}
-    return base.model_copy(update={"experiment": f"init-{scale}", "model": base.model.model_copy(update=start)})
+        start = {"model.init_scale": 1.0}
+    return minimal(preset).changed({"experiment": f"init-{scale}", **start})
 
 
 def from_xavier(preset: Preset) -> RunConfig:

@@ -7,23 +7,20 @@ from headwise.study.config import Preset, RunConfig
 from headwise.study.experiments.full import full
 
 REMOVALS: dict[str, dict[str, object]] = {
-    "norm": {"norm": "none"},
-    "residual": {"residual": "off"},
-    "mlp": {"mlp": 0},
-    "dropout": {"dropout": DropoutConfig()},
-    "key": {"score": "merged", "attention_bias": "off"},
+    "norm": {"model.norm": "none"},
+    "residual": {"model.residual": "off"},
+    "mlp": {"model.mlp": 0},
+    "dropout": {"model.dropout": DropoutConfig()},
+    "key": {"model.score": "merged", "model.attention_bias": "off"},
 }
 """What each rung switches off; `key` merges the product of key and query matrix into one."""
 
 
 def without(preset: Preset, component: str) -> RunConfig:
     """The full decoder without one component, or without `all` of them."""
-    base = full(preset)
-    if component == "all":
-        change = {key: value for removal in REMOVALS.values() for key, value in removal.items()}
-    else:
-        change = REMOVALS[component]
-    return base.model_copy(update={"experiment": f"no-{component}", "model": base.model.model_copy(update=change)})
+    removed = REMOVALS if component == "all" else (component,)
+    change = {key: value for name in removed for key, value in REMOVALS[name].items()}
+    return full(preset).changed({"experiment": f"no-{component}", **change})
 
 
 def no_norm(preset: Preset) -> RunConfig:

@@ -10,22 +10,17 @@ from headwise.task.config import overlapping_groups
 
 def heads_4(preset: Preset) -> RunConfig:
     """Four heads for three groups; should show the same phases."""
-    base = minimal(preset)
-    return base.model_copy(update={"experiment": "heads-4", "model": base.model.model_copy(update={"heads": 4})})
+    return minimal(preset).changed({"experiment": "heads-4", "model.heads": 4})
 
 
 def no_weight_decay(preset: Preset) -> RunConfig:
     """No weight decay; should change almost nothing."""
-    base = minimal(preset)
-    return base.model_copy(
-        update={"experiment": "no-weight-decay", "train": base.train.model_copy(update={"weight_decay": 0.0})}
-    )
+    return minimal(preset).changed({"experiment": "no-weight-decay", "train.weight_decay": 0.0})
 
 
 def alpha(preset: Preset) -> RunConfig:
     """Weights (0.7, 0.3) within every group, in both readings; attention should follow them."""
-    base = default_ratio(preset)
-    return base.model_copy(update={"experiment": "alpha", "task": base.task.model_copy(update={"alpha": (0.7, 0.3)})})
+    return default_ratio(preset).changed({"experiment": "alpha", "task.alpha": (0.7, 0.3)})
 
 
 def overlapping(preset: Preset, heads: int) -> RunConfig:
@@ -33,13 +28,16 @@ def overlapping(preset: Preset, heads: int) -> RunConfig:
 
     As published the most recent group is the most important, in the text's words the furthest one.
     """
-    base = default_ratio(preset)
     groups = overlapping_groups(3, 4, 2)
-    task = base.task.model_copy(
-        update={"w": 8, "groups": groups if preset == "published" else groups[::-1], "overlap": "allow"}
+    return default_ratio(preset).changed(
+        {
+            "experiment": f"overlap-{heads}-heads",
+            "task.w": 8,
+            "task.groups": groups if preset == "published" else groups[::-1],
+            "task.overlap": "allow",
+            "model.heads": heads,
+        }
     )
-    model = base.model.model_copy(update={"heads": heads})
-    return base.model_copy(update={"experiment": f"overlap-{heads}-heads", "task": task, "model": model})
 
 
 def overlap_3_heads(preset: Preset) -> RunConfig:
@@ -54,23 +52,16 @@ def overlap_4_heads(preset: Preset) -> RunConfig:
 
 def head_dynamics(preset: Preset) -> RunConfig:
     """The run behind Fig. collaboration: Frobenius-orthogonal features as published, Haar ones in the text's words."""
-    base = minimal(preset)
     if preset == "text":
-        return base
-    return base.model_copy(
-        update={"experiment": "head-dynamics", "task": base.task.model_copy(update={"features": "frobenius"})}
-    )
+        return minimal(preset)
+    return minimal(preset).changed({"experiment": "head-dynamics", "task.features": "frobenius"})
 
 
 def depth_minimal(preset: Preset) -> RunConfig:
     """Two minimal blocks; as published with groups of four, m = 1.8, rate 0.04 and 27000 sequences."""
-    base = default_ratio(preset)
-    published = preset == "published"
-    return base.model_copy(
-        update={
-            "experiment": "depth-minimal",
-            "task": base.task.model_copy(update={"w": 12, "m": 1.8} if published else {}),
-            "model": base.model.model_copy(update={"blocks": 2}),
-            "train": base.train.model_copy(update={"samples": 27000} | ({"lr": 0.04} if published else {})),
-        }
+    two_blocks = default_ratio(preset).changed(
+        {"experiment": "depth-minimal", "model.blocks": 2, "train.samples": 27000}
     )
+    if preset == "text":
+        return two_blocks
+    return two_blocks.changed({"task.w": 12, "task.m": 1.8, "train.lr": 0.04})
