@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from headwise.study.experiment_list import list_experiments
     from headwise.study.experiments import experiment
     from headwise.study.flows import keep_flow
+    from headwise.study.summary import show
     from headwise.task.config import TaskConfig
     from headwise.training.config import TrainConfig
     from headwise.view.report.page import page, refresh_page
@@ -38,6 +39,7 @@ _HOME = {
     "list_runs": "headwise.store",
     "page": "headwise.view.report.page",
     "refresh_page": "headwise.view.report.page",
+    "show": "headwise.study.summary",
     "check": "headwise.api",
     "detect": "headwise.phases.detection",
     "detect_seeds": "headwise.phases.detection",
@@ -67,6 +69,7 @@ __all__ = [
     "load",
     "page",
     "refresh_page",
+    "show",
     "simulate",
     "simulate_seeds",
     "train",

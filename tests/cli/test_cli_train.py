@@ -282,7 +282,11 @@ def test_figure_is_written(capsys: pytest.CaptureFixture[str], tmp_path: Path) -
 def test_reading_and_drawing_need_no_torch(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     _, stdout, _ = run(capsys, "train", "minimal", *TINY, "--steps", 8, "--out", tmp_path, "-q", "--json")
     program = (
-        "import sys; sys.modules['torch'] = None\n"
+        "import sys\n"
+        "class NoTorch:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        "        assert name.split('.')[0] != 'torch'\n"
+        "sys.meta_path.insert(0, NoTorch())\n"
         "from headwise.cli.main import main\n"
         f"assert main(['show', {json.loads(stdout)['run']!r}, '--figure', {str(tmp_path / 'a.png')!r}]) == 0\n"
         "assert main(['list', '--runs', " + repr(str(tmp_path)) + "]) == 0\n"

@@ -27,8 +27,8 @@ def add(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace, extra: list[str]) -> int:
     refuse_extra(extra)
     from headwise.core.errors import ConfigError
+    from headwise.core.plain import plain
     from headwise.study.diagram import phase_diagram
-    from headwise.study.summary import plain
     from headwise.view.diagram import draw_diagrams
 
     if not arguments.table.is_file():

@@ -93,7 +93,7 @@ def run(arguments: argparse.Namespace, extra: list[str]) -> int:
 
 def _final(trajectory: Any) -> list[dict[str, Any]]:
     """Each head at the last checkpoint: its strongest lag, named places, entropy; null where nothing finite."""
-    from headwise.study.summary import plain
+    from headwise.core.plain import plain
 
     last = trajectory.isel(step=-1)
     heads = []

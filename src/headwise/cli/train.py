@@ -10,7 +10,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from headwise.cli.command import Command, print_json, say
+from headwise.cli.command import Command, print_json, print_result, say
 from headwise.cli.overrides import describe_keys, literal, parse_overrides, read_config_file
 from headwise.cli.progress import progress_display
 from headwise.core.errors import ConfigError, Interrupted
@@ -80,7 +80,7 @@ def resolve_arguments(arguments: argparse.Namespace, extra: list[str]) -> RunCon
 
 def run(arguments: argparse.Namespace, extra: list[str]) -> int:
     config = resolve_arguments(arguments, extra)
-    from headwise.study.summary import summarise
+    from headwise.study.summary import show
 
     if arguments.dry_run:
         from headwise.study.config import config_hash
@@ -100,15 +100,10 @@ def run(arguments: argparse.Namespace, extra: list[str]) -> int:
             stop_asked=stop.asked,
             on_damage="recover" if arguments.recover else "refuse",
         )
-    summary = summarise(finished.path)
-    if arguments.json:
-        print_json(summary)
-    else:
-        from headwise.cli.show import print_summary
-
-        print_summary(summary)
-    if summary["status"] == "diverged":
-        say(f"headwise: the loss became infinite at step {summary['steps']}; the last finite state is kept")
+    summary = show(finished.path)
+    print_result(summary, arguments)
+    if summary.status == "diverged":
+        say(f"headwise: the loss became infinite at step {summary.steps}; the last finite state is kept")
         return 1
     return 0
 

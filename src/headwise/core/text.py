@@ -1,7 +1,8 @@
 """Plain text that fits a terminal of 80 columns: paragraphs and tables, with nothing cut off.
 
 A table that is too wide folds its cells at spaces; one that is still too wide continues below with further columns.
-Only a single word that is longer than a line, such as a path, sticks out: cut, it would be useless.
+Only a single word that is longer than a line, such as a path, sticks out: cut, it would be useless. A no-break space
+holds words together and is printed as a space.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from collections.abc import Sequence
 
 WIDTH = 80
 GAP = "  "
+NO_BREAK = "\u00a0"
 
 
 def wrap(
@@ -32,7 +34,7 @@ def wrap(
         break_long_words=break_words,
         break_on_hyphens=False,
     )
-    return "\n".join(lines)
+    return "\n".join(lines).replace(NO_BREAK, " ")
 
 
 def definitions(entries: Sequence[tuple[str, str]], *, indent: int = 2, most: int = 24, width: int = WIDTH) -> str:
@@ -68,7 +70,7 @@ def text_table(
        1  group 2
        2  nothing
     """
-    cells = [[str(cell) for cell in row] for row in (columns, *rows)]
+    cells = [list(row) for row in (columns, *rows)]
     align = align.ljust(len(columns), "l")
     tables = []
     for chosen in _column_sets(cells, repeat=repeat, width=width):
@@ -112,7 +114,7 @@ def _row(row: Sequence[str], widths: Sequence[int], align: str) -> str:
 
 
 def _least_widths(cells: Sequence[Sequence[str]]) -> list[int]:
-    return [max(len(word) for row in cells for word in (row[i].split() or ["-"])) for i in range(len(cells[0]))]
+    return [max(len(word or "-") for row in cells for word in row[i].split(" ")) for i in range(len(cells[0]))]
 
 
 def _total(widths: Sequence[int]) -> int:

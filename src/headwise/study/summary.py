@@ -1,39 +1,75 @@
-"""What a stored run came to, as plain values; reads the store alone, without torch."""
+"""`show`: the state of a stored run and its last measurement, as values and as text; reads the store, without torch."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from headwise.core.errors import ConfigError
-from headwise.store import RunDirectory, load_trajectory, run_status, steps_done
+from headwise.core.plain import plain
+from headwise.store import RunDirectory, RunStatus, load_trajectory, run_status, steps_done
+from headwise.study.summary_text import summary_text
 
 if TYPE_CHECKING:
     import xarray as xr
 
 
-def summarise(path: Path | str) -> dict[str, Any]:
-    """`run`, `status`, `steps`, `final` and `config` of a run.
+@dataclass(frozen=True, eq=False)
+class RunSummary:
+    """A stored run; `str` of this is what `headwise show` prints.
 
     `final` has the step, the losses, distances and attention of the last evaluation, and in `copies` the pattern that
-    each head of each block copies by then, as the phase report defines it (None: nothing).
+    each head of each block copies by then, as the phase report defines it (None: nothing). It is empty, and there is
+    no trajectory, before the first measurement.
     """
-    run = RunDirectory(path)
-    if not run.config_path.exists():
-        raise ConfigError(f"{run.path} is not a run: it has no config.json; `headwise list --runs DIR` shows the runs")
-    manifest = run.read_manifest()
-    final: dict[str, Any] = {}
-    if run.metrics.ends():
-        final = final_values(load_trajectory(path))
-    return {
-        "run": str(run.path),
-        "status": run_status(path),
-        "steps": manifest["steps"] if manifest else steps_done(path),
-        "final": final,
-        "config": run.read_config(),
-    }
+
+    run: Path
+    status: RunStatus
+    steps: int
+    final: dict[str, Any] = field(repr=False)
+    config: dict[str, Any] = field(repr=False)
+    trajectory: xr.Dataset | None = field(repr=False)
+
+    def to_json(self) -> dict[str, Any]:
+        """`run`, `status`, `steps`, `final` and `config`, ready for JSON."""
+        return {
+            "run": str(self.run),
+            "status": self.status,
+            "steps": self.steps,
+            "final": self.final,
+            "config": self.config,
+        }
+
+    def __str__(self) -> str:
+        return summary_text(f"{self.run}  {self.status} at step {self.steps}", self.final, self.trajectory)
+
+
+def show(run: Path | str) -> RunSummary:
+    """The state and the results of a stored run, finished or not.
+
+    >>> import tempfile
+    >>> from headwise import FlowConfig, keep_flow, show
+    >>> with tempfile.TemporaryDirectory() as out:
+    ...     summary = show(keep_flow(FlowConfig(start="B", t_end=30.0), out=out).run)
+    >>> summary.status, summary.steps, round(summary.final["excess_loss"], 2)
+    ('finished', 30, 2.03)
+    """
+    directory = RunDirectory(run)
+    if not directory.config_path.exists():
+        raise ConfigError(
+            f"{directory.path} is not a run: it has no config.json; `headwise list --runs DIR` shows the runs"
+        )
+    manifest = directory.read_manifest()
+    trajectory = load_trajectory(run) if directory.metrics.ends() else None
+    return RunSummary(
+        run=directory.path,
+        status=run_status(run),
+        steps=manifest["steps"] if manifest else steps_done(run),
+        final={} if trajectory is None else final_values(trajectory),
+        config=directory.read_config(),
+        trajectory=trajectory,
+    )
 
 
 def final_values(trajectory: xr.Dataset) -> dict[str, Any]:
@@ -54,14 +90,3 @@ def final_values(trajectory: xr.Dataset) -> dict[str, Any]:
 
         values["copies"] = [list(block) for block in detect(trajectory).copied]
     return values
-
-
-def plain(value: Any) -> Any:
-    """Arrays and numpy scalars as lists and numbers; what is not a finite number becomes `None`, as JSON has no NaN."""
-    if isinstance(value, np.ndarray):
-        return [plain(item) for item in value] if value.ndim else plain(value.item())
-    if isinstance(value, np.generic):
-        return plain(value.item())
-    if isinstance(value, float) and not np.isfinite(value):
-        return None
-    return value
