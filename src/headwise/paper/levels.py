@@ -1,8 +1,8 @@
 """Numbers read off the published figures, beside the same numbers of our runs.
 
-Published values were read by eye, to about 0.03 nats and 10 steps. A level counts as matched within 0.15 nats, a
-boundary within a quarter. Losses are compared as excess losses, because the teacher is another random draw; where a
-figure has only the loss itself, the teacher's own part of it, 0.3 to 0.6 nats, is compared along.
+Published values were read by eye, to about 0.03 nats and 10 steps. A level counts as matched within `NATS`, a boundary
+within the share `SHARE` of the published step. Losses are compared as excess losses, because the teacher is another
+random draw; where a figure has only the loss itself, the teacher's own part of it, 0.3 to 0.6 nats, is compared along.
 """
 
 from __future__ import annotations
@@ -32,18 +32,22 @@ DONE = 0.15
 
 BOUNDARIES = 2
 
-Reading = Callable[["xr.Dataset"], float | None]
+LEFT = 0.65
+"""Excess loss between the published first and second plateaus of 0.87 and 0.35; below it a run has left the first."""
+
+Measurement = Callable[["xr.Dataset"], float | None]
+"""How a number is measured in a run; `None` where the run does not have it."""
 
 
 @dataclass(frozen=True)
 class Level:
-    """One published number and how the same number is read from a run."""
+    """One published number and how the same number is measured in a run."""
 
     experiment: str
     quantity: str
     published: float
     unit: Literal["nats", "steps", "loss", "time"]
-    read: Reading
+    read: Measurement
     sense: Literal["about", "at most"] = "about"
 
     def within(self, measured: float) -> bool:
@@ -55,7 +59,7 @@ class Level:
         return abs(measured - self.published) <= SHARE * self.published
 
 
-def boundary(index: int) -> Reading:
+def boundary(index: int) -> Measurement:
     """The end of stage `index` (from 1) in function space, in a run that shows three stages there.
 
     With fewer boundaries than that it is open which of them is missing.
@@ -68,7 +72,7 @@ def boundary(index: int) -> Reading:
     return read
 
 
-def nearest(index: int, which: Literal["lowest", "final"]) -> Reading:
+def nearest(index: int, which: Literal["lowest", "final"]) -> Measurement:
     """The smallest or last distance to the predictor of the first `index` groups."""
 
     def read(run: xr.Dataset) -> float | None:
@@ -78,7 +82,7 @@ def nearest(index: int, which: Literal["lowest", "final"]) -> Reading:
     return read
 
 
-def excess_when_nearest(index: int) -> Reading:
+def excess_when_nearest(index: int) -> Measurement:
     """The excess loss when the run is nearest to the predictor of the first `index` groups: the level of a stage."""
 
     def read(run: xr.Dataset) -> float | None:
@@ -88,13 +92,13 @@ def excess_when_nearest(index: int) -> Reading:
     return read
 
 
-def excess_at(index: int) -> Reading:
+def excess_at(index: int) -> Measurement:
     """The excess loss of one evaluation, 0 the first and -1 the last."""
     return lambda run: float(run["excess_loss"].values[index])
 
 
-def whole_loss(read: Reading) -> Reading:
-    """A reading of the excess loss with the teacher's own loss added again."""
+def whole_loss(read: Measurement) -> Measurement:
+    """A measurement of the excess loss with the teacher's own loss added again."""
 
     def whole(run: xr.Dataset) -> float | None:
         excess = read(run)
@@ -104,8 +108,8 @@ def whole_loss(read: Reading) -> Reading:
 
 
 def leaves_plateau(run: xr.Dataset) -> float | None:
-    """When the excess loss falls below 0.65, between the published first and second plateaus of 0.87 and 0.35."""
-    return first_below(run, 0.65)
+    """When the excess loss falls below `LEFT`."""
+    return first_below(run, LEFT)
 
 
 def best_loss(run: xr.Dataset) -> float:
@@ -129,11 +133,11 @@ def _distances(experiment: str, values: Sequence[tuple[str, float]]) -> tuple[Le
     levels = []
     for name, published in values:
         which, index = name.split()
-        spoken = "smallest" if which == "lowest" else "final"
+        word = "smallest" if which == "lowest" else "final"
         levels.append(
             Level(
                 experiment,
-                f"{spoken} KL to {predictor_label(f'prefix_{index}')}",
+                f"{word} KL to {predictor_label(f'prefix_{index}')}",
                 published,
                 "nats",
                 nearest(int(index), "lowest" if which == "lowest" else "final"),

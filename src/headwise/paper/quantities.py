@@ -13,6 +13,7 @@ import numpy as np
 
 from headwise.core.predictors import predictors_of_kind
 from headwise.core.trajectory import attribute
+from headwise.paper.limit import Limit
 from headwise.paper.verdict import Judgement
 
 if TYPE_CHECKING:
@@ -20,11 +21,11 @@ if TYPE_CHECKING:
 
     from headwise.phases.run_report import RunReport
 
-RISE = 0.1
+RISE = Limit(">=", 0.1)
 """Nats by which the distance to an intermediate predictor must rise again after its minimum."""
 
 SMALLEST_RISE = "smallest rise of the first two distances after their minimum (nats)"
-IN_ORDER = "minima strictly in order and both rises >= 0.1 nats"
+IN_ORDER = f"minima strictly in order and both rises {RISE} nats"
 """Quantity and threshold of `judge_order`."""
 
 
@@ -82,7 +83,7 @@ def judge_order(trajectory: xr.Dataset, names: Sequence[str] | None = None) -> J
     if seen is None:
         return Judgement(None, None, "the distances to the predictors were not recorded or are not finite")
     smallest = min(seen.rises[:-1])
-    return Judgement(seen.ordered and smallest >= RISE, smallest, seen.note)
+    return Judgement(seen.ordered and RISE.holds(smallest), smallest, seen.note)
 
 
 def report_of(trajectory: xr.Dataset) -> RunReport:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from headwise.paper.entry import Case, Claim
-from headwise.paper.quantities import IN_ORDER, judge_order
+from headwise.paper.quantities import IN_ORDER, RISE, judge_order
 from headwise.paper.verdict import Judgement
 
 LADDER = ("no-norm", "no-residual", "no-mlp", "no-dropout", "no-key", "no-all")
@@ -31,6 +31,7 @@ CLAIMS = (
         POSITIONS,
         quantity=OVER_RUNS,
         threshold=f"{IN_ORDER}, with either encoding",
+        limit=RISE,
         judge=lambda case: judge_each(case, POSITIONS),
     ),
     Claim(
@@ -40,6 +41,7 @@ CLAIMS = (
         LADDER,
         quantity=OVER_RUNS,
         threshold=f"{IN_ORDER}, for every removal and for all together",
+        limit=RISE,
         judge=lambda case: judge_each(case, LADDER),
     ),
 )

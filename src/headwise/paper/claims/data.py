@@ -9,13 +9,16 @@ import xarray as xr
 
 from headwise.core.predictors import predictor_label, predictors_of_kind
 from headwise.paper.entry import Case, Claim
-from headwise.paper.quantities import IN_ORDER, SMALLEST_RISE, best_index, group_shares, judge_order, prefixes
+from headwise.paper.limit import Limit
+from headwise.paper.quantities import IN_ORDER, RISE, SMALLEST_RISE, best_index, group_shares, judge_order, prefixes
 from headwise.paper.verdict import Judgement
 
 SIZES = ("samples-600", "samples-2000", "samples-9000", "online")
-OVERFIT = 0.5
-LITTLE = 0.15
-MOST = 0.5
+OVERFIT = Limit(">=", 0.5)
+LITTLE = Limit("<", 0.15)
+MOST = Limit(">", 0.5)
+NEARER = Limit(">", 0)
+FURTHER = Limit("<", 0)
 
 
 def nearest_prefix(trajectory: xr.Dataset) -> int:
@@ -44,12 +47,12 @@ def judge_early_stop(case: Case, few: str = "samples-600") -> Judgement:
         margins[name] = float(row[-1] - row[:-1].min())
         shown = ", ".join(f"{predictor_label(n)} {v:.2f}" for n, v in zip(names, row, strict=True))
         lines.append(f"{name} at step {trajectory['step'].values[best_index(trajectory)]:g}: {shown}")
-    passed = margins[few] > 0 > margins["samples-9000"]
+    passed = NEARER.holds(margins[few]) and FURTHER.holds(margins["samples-9000"])
     return Judgement(passed, margins[few], "; ".join(lines))
 
 
 def judge_overfit(case: Case) -> Judgement:
-    """At the end of 600 sequences: overfit by half a nat, attention on I(1) and I(2), little on I(3)."""
+    """At the end of 600 sequences, once the model overfits: attention on I(1) and I(2), little on I(3)."""
     trajectory = case.runs["samples-600"]
     excess = trajectory["excess_loss"].values
     overfit = float(excess[-1] - np.nanmin(excess))
@@ -57,9 +60,9 @@ def judge_overfit(case: Case) -> Judgement:
     note = (
         f"mean shares {', '.join(f'I({k + 1}) {s:.2f}' for k, s in enumerate(shares))}; overfit by {overfit:.2f} nats"
     )
-    if overfit < OVERFIT:
+    if not OVERFIT.holds(overfit):
         return Judgement(None, float(shares[2]), f"not overfit: {note}")
-    return Judgement(bool(shares[2] < LITTLE and shares[:2].sum() > MOST), float(shares[2]), note)
+    return Judgement(LITTLE.holds(shares[2]) and MOST.holds(shares[:2].sum()), float(shares[2]), note)
 
 
 CLAIMS = (
@@ -79,7 +82,8 @@ CLAIMS = (
         "with few sequences the early-stopped model is nearest a model of shorter context",
         ("samples-600", "samples-9000"),
         quantity="how much nearer the nearest shorter context is than context 6, at 600 sequences (nats)",
-        threshold="> 0 at 600 sequences and < 0 at 9000",
+        threshold=f"{NEARER} at 600 sequences and {FURTHER} at 9000",
+        limit=NEARER,
         judge=judge_early_stop,
     ),
     Claim(
@@ -88,7 +92,8 @@ CLAIMS = (
         "the same, where the models of restricted context were trained on 9000 sequences",
         ("samples-600-ample", "samples-9000"),
         quantity="how much nearer the nearest shorter context is than context 6, at 600 sequences (nats)",
-        threshold="> 0 at 600 sequences and < 0 at 9000",
+        threshold=f"{NEARER} at 600 sequences and {FURTHER} at 9000",
+        limit=NEARER,
         judge=lambda case: judge_early_stop(case, "samples-600-ample"),
     ),
     Claim(
@@ -97,7 +102,9 @@ CLAIMS = (
         "with 600 sequences attention stays on the first two patterns even when overfit",
         ("samples-600",),
         quantity="mean share of the heads on I(3) at the end",
-        threshold="< 0.15 on I(3) and > 0.5 on I(1) and I(2) together, with the excess loss 0.5 above its best",
+        threshold=f"{LITTLE} on I(3) and {MOST} on I(1) and I(2) together, "
+        f"with the excess loss {OVERFIT.number} above its best",
+        limit=LITTLE,
         judge=judge_overfit,
     ),
     Claim(
@@ -107,6 +114,7 @@ CLAIMS = (
         ("online",),
         quantity=SMALLEST_RISE,
         threshold=IN_ORDER,
+        limit=RISE,
         judge=lambda case: judge_order(case.runs["online"]),
     ),
 )

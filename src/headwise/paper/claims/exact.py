@@ -10,6 +10,7 @@ import numpy as np
 
 from headwise.core.seeds import Stream, generator
 from headwise.paper.entry import Case, Claim
+from headwise.paper.limit import Limit
 from headwise.paper.scale import Scale
 from headwise.paper.verdict import Judgement
 
@@ -17,15 +18,16 @@ if TYPE_CHECKING:
     from headwise.theory.registry import Result
 
 SHARPNESS = (5.0, 10.0, 20.0, 40.0)
-LAST = 1e-6
-ROUNDING = 1e-9
-DISJOINT = 0.5
+LAST = Limit("<", 1e-6)
+ROUNDING = Limit("<", 1e-9)
+DISJOINT = Limit("<", 0.5)
+FAILING = Limit("<=", 0)
 SEQUENCES = 50
 TRIALS: dict[Scale, int] = {"quick": 3, "paper": 20}
 
 
 def judge_representation(case: Case) -> Judgement:
-    """Log-probabilities of the construction against the chain's own, for growing λ; measured: the error at λ = 40."""
+    """Log-probabilities of the construction against the chain's own, for growing λ; measured: the error at the last."""
     import torch
 
     from headwise.model.construction import construct
@@ -48,7 +50,7 @@ def judge_representation(case: Case) -> Judgement:
     note = "largest error of a log-probability: " + ", ".join(
         f"{e:.1g} at λ = {s:g}" for s, e in zip(SHARPNESS, errors, strict=True)
     )
-    return Judgement(falls and errors[-1] < LAST, errors[-1], note)
+    return Judgement(falls and LAST.holds(errors[-1]), errors[-1], note)
 
 
 def judge_symmetry(case: Case) -> Judgement:
@@ -78,7 +80,7 @@ def judge_symmetry(case: Case) -> Judgement:
             matrix.copy_(matrix[order].clone())
         permuted = float((decoder(tokens, counted=12)[0] - before).abs().max())
     worst = max(mixed, permuted)
-    return Judgement(worst < ROUNDING, worst, f"(M⁻¹Q, MᵀK): {mixed:.1g}; permuted as well: {permuted:.1g}")
+    return Judgement(ROUNDING.holds(worst), worst, f"(M⁻¹Q, MᵀK): {mixed:.1g}; permuted as well: {permuted:.1g}")
 
 
 def judge_gauge(case: Case) -> Judgement:
@@ -98,7 +100,7 @@ def judge_gauge(case: Case) -> Judgement:
     note = (
         f"mixed decomposition the same law: {same}; weights mixed alone: {other}; most alike heads share {shared:.2f}"
     )
-    return Judgement(bool(same and not other and shared < DISJOINT), shared, note)
+    return Judgement(bool(same and not other and DISJOINT.holds(shared)), shared, note)
 
 
 @functools.lru_cache(maxsize=8)
@@ -117,7 +119,7 @@ def judge_theorems(case: Case) -> Judgement:
     note = f"{len(results)} statements; as printed fail: {', '.join(misprinted) or 'none'}"
     if failing:
         note += f"; as corrected fail: {', '.join(failing)}"
-    return Judgement(not failing, float(len(failing)), note)
+    return Judgement(FAILING.holds(len(failing)), float(len(failing)), note)
 
 
 CLAIMS = (
@@ -125,8 +127,9 @@ CLAIMS = (
         "representation",
         "sec:representation",
         "the λ-construction's attention tends to the ideal pattern and its logits to Eq. 1",
-        quantity="largest error of a log-probability at λ = 40",
-        threshold="falls with λ = 5, 10, 20, 40 and < 1e-6 at the last",
+        quantity=f"largest error of a log-probability at λ = {SHARPNESS[-1]:g}",
+        threshold=f"falls with λ = {', '.join(f'{s:g}' for s in SHARPNESS)} and {LAST} at the last",
+        limit=LAST,
         judge=judge_representation,
     ),
     Claim(
@@ -134,7 +137,8 @@ CLAIMS = (
         "sec:representation",
         "(M⁻¹Q, MᵀK) and permutations of heads leave the model unchanged",
         quantity="largest change of a logit",
-        threshold="< 1e-9 in double precision",
+        threshold=f"{ROUNDING} in double precision",
+        limit=ROUNDING,
         judge=judge_symmetry,
     ),
     Claim(
@@ -143,7 +147,8 @@ CLAIMS = (
         "equivalent decompositions give the same law; training finds the sparse disjoint one",
         ("minimal",),
         quantity="largest overlap of two heads' attention at the end",
-        threshold="same law to rounding, and the largest overlap < 0.5",
+        threshold=f"same law to rounding, and the largest overlap {DISJOINT}",
+        limit=DISJOINT,
         judge=judge_gauge,
     ),
     Claim(
@@ -151,7 +156,8 @@ CLAIMS = (
         "sec. 3, app. B, C",
         "every proposition, theorem, lemma and remark, on random instances",
         quantity="statements that fail as corrected",
-        threshold="0; what fails as printed is named",
+        threshold=f"{FAILING.number}; what fails as printed is named",
+        limit=FAILING,
         judge=judge_theorems,
     ),
 )

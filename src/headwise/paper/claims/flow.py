@@ -7,11 +7,12 @@ import math
 
 from headwise.paper.entry import Case, Claim
 from headwise.paper.flows import OVERLAID, flow_config, solved
+from headwise.paper.limit import Limit
 from headwise.paper.verdict import Judgement
 
-DIP = -0.02
+DIP = Limit("<", -0.02)
 EPSILONS = (1e-4, 3e-4, 1e-3, 3e-3, 0.01, 0.03, 0.1)
-TRACKS = 0.1
+TRACKS = Limit("<=", 0.1)
 SECOND_STAGE = 25.0
 """Time at which the paper starts its theory of the second stage."""
 
@@ -52,14 +53,14 @@ def judge_compensation(case: Case) -> Judgement:
     )
     if len(values) < len(flow.target.strengths) - 1:
         return Judgement(False, max(values), f"only {len(values)} offshoot; {note}")
-    return Judgement(max(values) < DIP, max(values), note)
+    return Judgement(DIP.holds(max(values)), max(values), note)
 
 
 def judge_theory(case: Case) -> Judgement:
     """Median over time of the largest difference in attention, theory as printed; the two-group model in the note.
 
-    The second stage is followed from t = 25 until the third is half-way on a log scale, the third from there. The
-    printed start has an ε of one's own choice: the note also says how near the best of several comes.
+    The second stage is followed from `SECOND_STAGE` until the third is half-way on a log scale, the third from there.
+    The printed start has an ε of one's own choice: the note also says how near the best of several comes.
     """
     from headwise.flow.overlay import overlay
     from headwise.flow.stages import stage_times
@@ -74,17 +75,17 @@ def judge_theory(case: Case) -> Judgement:
     lines = []
     for stage, (start, end) in spans.items():
         for theory in ("printed", "two-group"):
-            told = overlay(flow, stage=stage, start=start, end=end, theory=theory)
-            if told is None:
+            followed = overlay(flow, stage=stage, start=start, end=end, theory=theory)
+            if followed is None:
                 return Judgement(None, None, f"no head leaves at stage {stage}")
-            attention, value = told.median_deviations
+            attention, value = followed.median_deviations
             worst[theory] = max(worst.get(theory, 0.0), attention)
             lines.append(f"stage {stage}, {theory}: attention off by {attention:.3f}, values by {value:.3f}")
         tried = {e: overlay(flow, stage=stage, start=start, end=end, theory="printed", epsilon=e) for e in EPSILONS}
-        nearest = {e: told.median_deviations[0] for e, told in tried.items() if told is not None}
+        nearest = {e: one.median_deviations[0] for e, one in tried.items() if one is not None}
         best = min(nearest, key=lambda e: nearest[e])
         lines.append(f"best ε from {EPSILONS[0]:g} to {EPSILONS[-1]:g}: {nearest[best]:.3f} with {best:g}")
-    return Judgement(worst["printed"] <= TRACKS, worst["printed"], "; ".join(lines))
+    return Judgement(TRACKS.holds(worst["printed"]), worst["printed"], "; ".join(lines))
 
 
 CLAIMS = (
@@ -102,7 +103,8 @@ CLAIMS = (
         "fig:simulations",
         "heads that stay dip below zero on the new feature",
         quantity="shallower of the deepest dips at the two offshoots (feature units)",
-        threshold="< -0.02 at both offshoots",
+        threshold=f"{DIP} at both offshoots",
+        limit=DIP,
         judge=judge_compensation,
     ),
     Claim(
@@ -110,7 +112,8 @@ CLAIMS = (
         "fig:theory_vs_regression",
         "the simplified systems started at the boundaries track the full flow",
         quantity="median over time of the largest difference in attention, theory as printed",
-        threshold="<= 0.1 at both stages",
+        threshold=f"{TRACKS} at both stages",
+        limit=TRACKS,
         judge=judge_theory,
     ),
 )

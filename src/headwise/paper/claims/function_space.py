@@ -6,10 +6,11 @@ import numpy as np
 
 from headwise.core.predictors import predictor_label
 from headwise.paper.entry import Case, Claim
-from headwise.paper.quantities import IN_ORDER, SMALLEST_RISE, crossing, judge_order, report_of
+from headwise.paper.limit import Limit
+from headwise.paper.quantities import IN_ORDER, RISE, SMALLEST_RISE, crossing, judge_order, report_of
 from headwise.paper.verdict import Judgement
 
-COINCIDE = 0.1
+COINCIDE = Limit("<=", 0.1)
 
 
 def judge_windows(case: Case) -> Judgement:
@@ -39,7 +40,7 @@ def judge_joint(case: Case) -> Judgement:
         gaps.append(abs(attention - value) / (steps[-1] - steps[0]))
         lines.append(f"I({offshoot.target}): attention at {attention:.0f}, value at {value:.0f}")
     worst = float(np.max(gaps))
-    return Judgement(worst <= COINCIDE, worst, "; ".join(lines))
+    return Judgement(COINCIDE.holds(worst), worst, "; ".join(lines))
 
 
 CLAIMS = (
@@ -50,6 +51,7 @@ CLAIMS = (
         ("minimal",),
         quantity=SMALLEST_RISE,
         threshold=IN_ORDER,
+        limit=RISE,
         published=0.385,
         judge=lambda case: judge_order(case.runs["minimal"]),
     ),
@@ -60,6 +62,7 @@ CLAIMS = (
         ("full",),
         quantity=SMALLEST_RISE,
         threshold=IN_ORDER,
+        limit=RISE,
         published=0.37,
         judge=lambda case: judge_order(case.runs["full"]),
     ),
@@ -70,6 +73,7 @@ CLAIMS = (
         ("windows",),
         quantity=SMALLEST_RISE,
         threshold=IN_ORDER,
+        limit=RISE,
         judge=judge_windows,
     ),
     Claim(
@@ -78,7 +82,8 @@ CLAIMS = (
         "each pattern is acquired together with its feature matrix",
         ("minimal",),
         quantity="largest gap between half-way times of attention and value (share of the run)",
-        threshold="<= 0.1 of the run for every offshoot",
+        threshold=f"{COINCIDE} of the run for every offshoot",
+        limit=COINCIDE,
         judge=judge_joint,
     ),
 )

@@ -6,19 +6,20 @@ import numpy as np
 import xarray as xr
 
 from headwise.paper.entry import Case, Claim
+from headwise.paper.limit import Limit
 from headwise.paper.quantities import group_shares, groups_of, report_of
 from headwise.paper.verdict import Judgement
 
-MAJORITY = 0.5
-SPECIALISED = 0.4
-LEAST_DIP = 0.05
-DIAGONAL = 0.8
+MAJORITY = Limit(">", 0.5)
+SPECIALISED = Limit(">", 0.4)
+DIP = Limit("<=", -0.05)
+DIAGONAL = Limit("<", 0.8)
 
 
 def judge_competition(trajectory: xr.Dataset) -> Judgement:
     """At some moment of the detected competitive phase every head has most of its attention on I(1).
 
-    Where no phase lasts long enough to be one, the clearest moment of the run is measured and told, and does not pass.
+    Where no phase lasts long enough to be one, the clearest moment of the run is measured, and does not pass.
     """
     phase = report_of(trajectory).competitive
     steps = trajectory["step"].values
@@ -31,7 +32,7 @@ def judge_competition(trajectory: xr.Dataset) -> Judgement:
     steps, weakest = steps[inside], weakest[inside]
     at = steps[weakest.argmax()]
     note = f"competitive from step {phase.start:.0f} to {phase.end:.0f}, clearest at {at:g}"
-    return Judgement(bool(weakest.max() > MAJORITY), float(weakest.max()), note)
+    return Judgement(MAJORITY.holds(weakest.max()), float(weakest.max()), note)
 
 
 def judge_offshoots(trajectory: xr.Dataset) -> Judgement:
@@ -49,13 +50,13 @@ def judge_offshoots(trajectory: xr.Dataset) -> Judgement:
 
 
 def judge_specialisation(trajectory: xr.Dataset) -> Judgement:
-    """At the end the heads' largest groups are all different and each has at least 0.4; measured: the smallest."""
+    """At the end the heads' largest groups are all different and each has a large share; measured: the smallest."""
     shares = group_shares(trajectory)[-1]
     largest = shares.argmax(1)
     own = shares.max(1)
     note = "; ".join(f"head {h + 1} on I({k + 1}) {own[h]:.2f}" for h, k in enumerate(largest))
     covered = len(set(largest.tolist())) == min(shares.shape)
-    return Judgement(bool(covered and own.min() > SPECIALISED), float(own.min()), note)
+    return Judgement(covered and SPECIALISED.holds(own.min()), float(own.min()), note)
 
 
 def judge_extra_heads(case: Case) -> Judgement:
@@ -65,7 +66,7 @@ def judge_extra_heads(case: Case) -> Judgement:
     shares = group_shares(trajectory)[-1]
     covered = set(shares.argmax(1).tolist()) == set(range(shares.shape[1]))
     best = float(shares.max(0).min())
-    passed = bool(competition.passed and offshoot.passed and covered and best > SPECIALISED)
+    passed = bool(competition.passed and offshoot.passed and covered and SPECIALISED.holds(best))
     return Judgement(passed, best, f"{competition.note}; {offshoot.note}")
 
 
@@ -79,7 +80,7 @@ def judge_diagonal(case: Case) -> Judgement:
         by_lag = trajectory["attention_by_lag"].isel(step=-1, block=0, head=int(shares.argmax())).sel(lag=lags).values
         ratios[name] = float(by_lag[0] / by_lag[1:].mean())
     note = f"lag 1 over the others: {ratios['windows']:.2f} with residual, {ratios['no-residual']:.2f} without"
-    passed = ratios["windows"] < DIAGONAL <= ratios["no-residual"]
+    passed = DIAGONAL.holds(ratios["windows"]) and DIAGONAL.opposite.holds(ratios["no-residual"])
     return Judgement(passed, ratios["windows"], note)
 
 
@@ -89,7 +90,7 @@ def judge_head_dynamics(case: Case) -> Judgement:
     competition, offshoot = judge_competition(trajectory), judge_offshoots(trajectory)
     dips = [item.deepest.depth if item.deepest else 0.0 for item in report_of(trajectory).compensation]
     shallowest = float(max(dips, default=np.nan))
-    passed = bool(competition.passed and offshoot.passed and len(dips) >= 2 and shallowest <= -LEAST_DIP)
+    passed = bool(competition.passed and offshoot.passed and len(dips) >= 2 and DIP.holds(shallowest))
     depths = ", ".join(f"{depth:.2f}" for depth in dips)
     note = f"{offshoot.note}; deepest dips, in units of the leaving head's gain: {depths or 'none'}"
     return Judgement(passed, shallowest if dips else None, note)
@@ -104,6 +105,7 @@ def _pair(claim: Claim, *, label: str, published: float | None) -> tuple[Claim, 
         ("full",),
         quantity=claim.quantity,
         threshold=claim.threshold,
+        limit=claim.limit,
         published=published,
         judge=lambda case: claim.judge(Case(case.preset, case.scale, case.seed, {"minimal": case.runs["full"]})),
     )
@@ -117,7 +119,8 @@ CLAIMS = (
             "early in training all heads put most of their attention on I(1)",
             ("minimal",),
             quantity="smallest share of a head on I(1) when competition is clearest",
-            threshold="> 0.5 within the detected competitive phase",
+            threshold=f"{MAJORITY} within the detected competitive phase",
+            limit=MAJORITY,
             judge=lambda case: judge_competition(case.runs["minimal"]),
         ),
         label="fig:attention",
@@ -144,7 +147,8 @@ CLAIMS = (
             "at the end each head copies a different group",
             ("minimal",),
             quantity="smallest share of a head on its own group at the end",
-            threshold="largest groups all different, each share > 0.4",
+            threshold=f"largest groups all different, each share {SPECIALISED}",
+            limit=SPECIALISED,
             judge=lambda case: judge_specialisation(case.runs["minimal"]),
         ),
         label="fig:attention",
@@ -156,7 +160,9 @@ CLAIMS = (
         "with four heads for three groups the phases are the same",
         ("heads-4",),
         quantity="smallest over groups of the largest share a head gives it at the end",
-        threshold="competition and offshoots as with three heads, every group the largest of some head, share > 0.4",
+        threshold="competition and offshoots as with three heads, "
+        f"every group the largest of some head, share {SPECIALISED}",
+        limit=SPECIALISED,
         judge=judge_extra_heads,
     ),
     Claim(
@@ -165,7 +171,8 @@ CLAIMS = (
         "lag 1 gets less attention than the rest of I(1) because of the skip connection",
         ("windows", "no-residual"),
         quantity="attention on lag 1 over the mean of the other lags of I(1), head most on I(1)",
-        threshold="< 0.8 with residual connections, >= 0.8 without",
+        threshold=f"{DIAGONAL} with residual connections, {DIAGONAL.opposite} without",
+        limit=DIAGONAL,
         judge=judge_diagonal,
     ),
     Claim(
@@ -174,7 +181,8 @@ CLAIMS = (
         "the minimal transformer shows the flow's signatures: competition, order, compensation",
         ("head-dynamics",),
         quantity="shallower of the deepest dips per offshoot, in units of the leaving head's gain",
-        threshold="competition and offshoots hold, and a staying head dips by <= -0.05 at both offshoots",
+        threshold=f"competition and offshoots hold, and a staying head dips by {DIP} at both offshoots",
+        limit=DIP,
         judge=judge_head_dynamics,
     ),
 )

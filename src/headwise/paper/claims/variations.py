@@ -6,6 +6,7 @@ import numpy as np
 
 from headwise.core.predictors import predictor_label
 from headwise.paper.entry import Case, Claim
+from headwise.paper.limit import Limit
 from headwise.paper.quantities import (
     IN_ORDER,
     RISE,
@@ -19,9 +20,10 @@ from headwise.paper.quantities import (
 )
 from headwise.paper.verdict import Judgement
 
-SHIFT = 0.1
-SAME_END = 0.05
-FOLLOWS = 1.3
+SHIFT = Limit("<=", 0.1)
+SAME_END = Limit("<=", 0.05)
+FOLLOWS = Limit(">", 1.3)
+STAGES = Limit(">=", 2)
 PAIR = 2
 
 
@@ -37,7 +39,7 @@ def judge_weight_decay(case: Case) -> Judgement:
     length = float(with_decay["step"].values[-1] - with_decay["step"].values[0])
     moved = max(abs(a - b) for a, b in zip(first, second, strict=True)) / length
     note = f"boundaries {_steps(first)} and {_steps(second)}; final excess loss {ends[0]:.3f} and {ends[1]:.3f}"
-    return Judgement(bool(moved <= SHIFT and abs(ends[0] - ends[1]) <= SAME_END), moved, note)
+    return Judgement(SHIFT.holds(moved) and SAME_END.holds(abs(ends[0] - ends[1])), moved, note)
 
 
 def judge_alpha(case: Case) -> Judgement:
@@ -55,7 +57,7 @@ def judge_alpha(case: Case) -> Judgement:
         own = by_lag.isel(head=int(shares[:, k].argmax())).sel(lag=lags).values
         ratios.append(float(own[0] / own[1]))
     note = f"{order.note}; attention on the first lag over the second: {', '.join(f'{r:.2f}' for r in ratios)}"
-    return Judgement(bool(order.passed and min(ratios) > FOLLOWS), float(np.median(ratios)), note)
+    return Judgement(order.passed and FOLLOWS.holds(min(ratios)), float(np.median(ratios)), note)
 
 
 def judge_overlap(case: Case) -> Judgement:
@@ -67,18 +69,18 @@ def judge_overlap(case: Case) -> Judgement:
             return Judgement(None, None, f"{name}: distances to predictors are not finite")
         stages = len(report_of(case.runs[name]).loss.stages)
         rises.append(max(seen.rises[:-1]))
-        passed = passed and rises[-1] >= RISE and stages >= 2
+        passed = passed and RISE.holds(rises[-1]) and STAGES.holds(stages)
         lines.append(f"{name}: {stages} stages in the loss; {seen.note}")
     return Judgement(passed, min(rises), "; ".join(lines))
 
 
 def judge_depth(case: Case, name: str) -> Judgement:
-    """Minima in order and the second distance rises; the first may rise less, as it is said to be less pronounced."""
+    """Minima in order and the second distance rises; the first stage is less pronounced, so its distance need not."""
     trajectory = case.runs[name]
     seen = passage(trajectory, prefixes(trajectory))
     if seen is None:
         return Judgement(None, None, "the distances to the predictors were not recorded or are not finite")
-    return Judgement(seen.ordered and seen.rises[1] >= RISE, seen.rises[1], seen.note)
+    return Judgement(seen.ordered and RISE.holds(seen.rises[1]), seen.rises[1], seen.note)
 
 
 def _steps(boundaries: tuple[float, ...]) -> str:
@@ -95,6 +97,7 @@ CLAIMS = (
         ("reverse",),
         quantity=SMALLEST_RISE,
         threshold=IN_ORDER,
+        limit=RISE,
         judge=lambda case: judge_order(case.runs["reverse"]),
     ),
     Claim(
@@ -103,7 +106,8 @@ CLAIMS = (
         "without weight decay almost nothing changes",
         ("minimal", "no-weight-decay"),
         quantity="largest shift of a boundary between stages (share of the run)",
-        threshold="<= 0.1 of the run, and final excess losses within 0.05 nats",
+        threshold=f"{SHIFT} of the run, and final excess losses within {SAME_END.number} nats",
+        limit=SHIFT,
         judge=judge_weight_decay,
     ),
     Claim(
@@ -112,7 +116,8 @@ CLAIMS = (
         "two minimal blocks: the same stages, the first less pronounced",
         ("depth-minimal",),
         quantity=SECOND_RISE,
-        threshold="minima strictly in order and this rise >= 0.1 nats",
+        threshold=f"minima strictly in order and this rise {RISE} nats",
+        limit=RISE,
         judge=lambda case: judge_depth(case, "depth-minimal"),
     ),
     Claim(
@@ -121,7 +126,8 @@ CLAIMS = (
         "two full blocks: the same stages, the first less pronounced",
         ("depth-full",),
         quantity=SECOND_RISE,
-        threshold="minima strictly in order and this rise >= 0.1 nats",
+        threshold=f"minima strictly in order and this rise {RISE} nats",
+        limit=RISE,
         judge=lambda case: judge_depth(case, "depth-full"),
     ),
     Claim(
@@ -130,7 +136,7 @@ CLAIMS = (
         "with weights (0.7, 0.3) the stages are the same and attention follows the weights",
         ("alpha",),
         quantity="median over groups of attention on the first lag over the second (weights: 2.33)",
-        threshold="minima in order with rises >= 0.1 nats, and the ratio > 1.3 in every group",
+        threshold=f"minima in order with rises {RISE} nats, and the ratio {FOLLOWS} in every group",
         judge=judge_alpha,
     ),
     Claim(
@@ -139,7 +145,8 @@ CLAIMS = (
         "with overlapping groups stages remain, for three and for four heads; their order may differ",
         ("overlap-3-heads", "overlap-4-heads"),
         quantity="smaller over the two runs of the largest rise of an intermediate distance (nats)",
-        threshold="an intermediate distance rises by >= 0.1 nats and the loss has >= 2 stages, in both runs",
+        threshold=f"an intermediate distance rises by {RISE} nats and the loss has {STAGES} stages, in both runs",
+        limit=RISE,
         judge=judge_overlap,
     ),
     Claim(
@@ -149,6 +156,7 @@ CLAIMS = (
         ("sgd",),
         quantity=SMALLEST_RISE,
         threshold=IN_ORDER,
+        limit=RISE,
         judge=lambda case: judge_order(case.runs["sgd"]),
     ),
 )
