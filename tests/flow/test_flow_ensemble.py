@@ -25,14 +25,14 @@ MIXED = [
 def test_a_batch_solves_what_scipy_solves() -> None:
     for (config, seed), summary in zip(MIXED, ensemble(MIXED, workers=1), strict=True):
         flow = solve_flow(config, seed)
-        times = stage_times(flow.target, flow.view, flow.solution)
+        times = stage_times(flow.target, flow.heads_at, flow.solution)
         assert summary.seed == seed
         for ours, theirs in zip(summary.stage_times, times, strict=True):
             assert (ours is None) == (theirs is None)
             if ours is not None:
                 assert ours == pytest.approx(theirs, rel=1e-6)
         assert summary.final_loss == pytest.approx(flow.heads(np.array([config.t_end])).loss[0], rel=1e-5, abs=1e-9)
-        left = offshoots(flow.view, flow.solution, times)
+        left = offshoots(flow.heads_at, flow.solution, times)
         assert [summary.stage_heads[o.target - 1] for o in left] == [o.head for o in left]
         lowest = flow.heads(np.linspace(0, config.t_end, 2000)).alignment.min(0)
         np.testing.assert_allclose(summary.lowest_alignment, lowest, atol=0.02)

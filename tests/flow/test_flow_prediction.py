@@ -21,7 +21,7 @@ def test_first_stage(h: int) -> None:
     """The coupled system gives t_1 exactly without noise, the closed form within 12 % at T = 40."""
     config = FlowConfig(h=h, start="A", t_end=200.0, strengths=tuple(1.7 ** (2 - k) for k in range(h)))
     flow = solve_flow(config)
-    measured = stage_times(flow.target, flow.view, flow.solution)[0]
+    measured = stage_times(flow.target, flow.heads_at, flow.solution)[0]
     told = predict(flow.target, initial_logits(config, 0), t_end=200.0)
     assert told.t1 == pytest.approx(measured, rel=1e-6)
     assert told.t1_closed == pytest.approx(measured, rel=0.12)
@@ -34,7 +34,7 @@ def test_closed_form_accuracy_over_lengths() -> None:
     for positions in (10, 20, 80, 160):
         config = FlowConfig(T=positions, start="A", system="coupled", t_end=60.0 * positions / 10, method="LSODA")
         flow = solve_flow(config)
-        measured = stage_times(flow.target, flow.view, flow.solution)[0]
+        measured = stage_times(flow.target, flow.heads_at, flow.solution)[0]
         told = closed_form_t1(flow.target, 3)
         assert measured is not None
         assert told is not None

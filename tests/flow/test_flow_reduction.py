@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from headwise.flow.full import FullSystem, split_values
-from headwise.flow.heads import view_full, view_system
+from headwise.flow.heads import heads_of_full, heads_of_system
 from headwise.flow.reduction import State, System
 from headwise.flow.simplex import project, projector, softmax
 from headwise.flow.solve import integrate
@@ -99,7 +99,7 @@ def test_full_system_agrees_with_the_reduction(case: str, d: int) -> None:
     small = integrate(system.field, system.pack(State(coefficients, q, np.eye(heads))), **tight)
     large = integrate(full.field, full.pack(values, q), **tight)
     times = np.linspace(0, 800, 201)
-    a, b = view_system(system)(small.at(times)), view_full(full)(large.at(times))
+    a, b = heads_of_system(system)(small.at(times)), heads_of_full(full)(large.at(times))
     np.testing.assert_allclose(a.attention, b.attention, atol=1e-8, rtol=0)
     np.testing.assert_allclose(a.coefficients, b.coefficients, atol=1e-8, rtol=0)
     np.testing.assert_allclose(a.outside, b.outside, atol=1e-8, rtol=0)

@@ -30,7 +30,7 @@ def test_plateaus_are_exact(start_a: SolvedFlow) -> None:
 
 
 def test_start_a(start_a: SolvedFlow) -> None:
-    t1, t2, t3 = stage_times(start_a.target, start_a.view, start_a.solution)
+    t1, t2, t3 = stage_times(start_a.target, start_a.heads_at, start_a.solution)
     assert t1 == pytest.approx(21.758, abs=5e-3)
     assert (t2, t3) == (None, None)
     np.testing.assert_allclose(losses(start_a, 25, 300, 3000), [2.166659, 1.947919, 1.945249], atol=1e-5)
@@ -54,11 +54,11 @@ def test_values_overshoot_the_bound_of_the_boundedness_proof(start_a: SolvedFlow
 
 
 def test_start_b(start_b: SolvedFlow) -> None:
-    times = stage_times(start_b.target, start_b.view, start_b.solution)
+    times = stage_times(start_b.target, start_b.heads_at, start_b.solution)
     np.testing.assert_allclose(times[:1], [21.742], atol=0.01)
     np.testing.assert_allclose(times[1:2], [167.452], atol=0.05)
     np.testing.assert_allclose(times[2:], [1042.39], atol=0.5)
-    left = offshoots(start_b.view, start_b.solution, times)
+    left = offshoots(start_b.heads_at, start_b.solution, times)
     assert [(o.head, o.source, o.target) for o in left] == [(3, 1, 2), (1, 1, 3)]
     np.testing.assert_allclose(losses(start_b, 25, 300), [2.165732, 0.504295], atol=1e-5)
     last = start_b.heads(np.array([3000.0])).attention[0]

@@ -30,7 +30,7 @@ def test_the_trajectory_of_start_b() -> None:
     assert attribute(trajectory, "alpha") == [[1.0], [1.0], [1.0]]
     step = trajectory["step"].values
     assert (step[0], step[-1], len(step)) == (0.0, 3000.0, 500)
-    for t in stage_times(flow.target, flow.view, flow.solution):
+    for t in stage_times(flow.target, flow.heads_at, flow.solution):
         assert t is not None
         assert np.sum(np.abs(step - t) < 0.02 * t) >= 3, "too few points around a stage"
     np.testing.assert_allclose(
@@ -105,12 +105,12 @@ def test_full_state_and_reduction_give_one_trajectory() -> None:
 def test_the_two_readings_of_the_paper() -> None:
     """The text's noise reaches stage 2 early; the published figure's stages are near 5, 50 and 230."""
     text = solve_flow(text_flow().changed({"t_end": 150.0}), 0)
-    t1, t2, _ = stage_times(text.target, text.view, text.solution)
+    t1, t2, _ = stage_times(text.target, text.heads_at, text.solution)
     assert t1 == pytest.approx(21, abs=1.5)
     assert t2 is not None
     assert t2 < 100
     published = solve_flow(published_flow().changed({"t_end": 90.0, "euler_step": 0.02}), 0)
-    t1, t2, _ = stage_times(published.target, published.view, published.solution)
+    t1, t2, _ = stage_times(published.target, published.heads_at, published.solution)
     assert t1 == pytest.approx(5, abs=1)
     assert t2 == pytest.approx(60, abs=20)
 

@@ -19,7 +19,7 @@ from headwise.flow.batch import integrate_batch
 from headwise.flow.config import FlowConfig, head_count
 from headwise.flow.heads import contributions
 from headwise.flow.reduction import State, System
-from headwise.flow.stages import stage_levels, taught
+from headwise.flow.stages import learned_feature, stage_levels
 from headwise.flow.start import initial_logits, initial_values
 from headwise.flow.systems import all_heads
 from headwise.flow.target import build_target, stack_targets
@@ -33,7 +33,7 @@ class FlowSummary:
     """What is kept of one flow. Heads count from 1; a stage that is not reached has no time and no head.
 
     Stage k ends when the loss crosses the k-th midpoint between plateaus. The loss levels alone do not say what was
-    learned, so `stage_features[k]` names the feature that stage taught: the k-th most complete one at that time, and
+    learned, so `stage_features[k]` is the feature learned in that stage: the k-th most complete one at that time, and
     `stage_heads[k]` the head that delivers most of it. `owners[j]` delivers most of feature j at the end.
     `lowest_alignment[head][feature]` is the smallest ⟨V, V*⟩ at any step of the solver: a compensation dip if negative.
     """
@@ -105,7 +105,7 @@ def _summary(
             heads.append(None)
             continue
         share = delivered(y)
-        feature = taught(share, own.target.strengths, k)
+        feature = learned_feature(share, own.target.strengths, k)
         features.append(feature + 1)
         heads.append(int(np.argmax(share[:, feature])) + 1)
     return FlowSummary(

@@ -6,7 +6,7 @@ from typing import Literal
 
 import numpy as np
 
-from headwise.flow.heads import View
+from headwise.flow.heads import HeadsAt
 from headwise.flow.simplex import Array
 from headwise.flow.solve import Solution
 
@@ -14,7 +14,9 @@ CANDIDATES = 6
 """Adaptive: candidate times for every time kept."""
 
 
-def choose_times(solution: Solution, view: View, *, grid: Literal["adaptive", "linear", "log"], points: int) -> Array:
+def choose_times(
+    solution: Solution, heads_at: HeadsAt, *, grid: Literal["adaptive", "linear", "log"], points: int
+) -> Array:
     """Increasing times from the first to the last, both included."""
     first, last = float(solution.steps[0]), float(solution.steps[-1])
     if grid == "linear":
@@ -22,10 +24,10 @@ def choose_times(solution: Solution, view: View, *, grid: Literal["adaptive", "l
     if grid == "log":
         rest = np.geomspace(max(1e-3 * (last - first), 1e-6), last - first, points - 1)
         return np.concatenate([[first], first + rest])
-    return _adaptive(solution, view, points)
+    return _adaptive(solution, heads_at, points)
 
 
-def _adaptive(solution: Solution, view: View, points: int) -> Array:
+def _adaptive(solution: Solution, heads_at: HeadsAt, points: int) -> Array:
     """Equal shares of a monitor: half of it elapsed time, linear and logarithmic, half of it change.
 
     Change is the movement of the loss against its start, of attention on groups and of delivered features against
@@ -36,7 +38,7 @@ def _adaptive(solution: Solution, view: View, points: int) -> Array:
         np.linspace(first, last, CANDIDATES * points // 2),
         first + np.geomspace(1e-4 * (last - first), last - first, CANDIDATES * points // 2),
     )
-    chunks = [view(solution.at(candidates[i : i + 500])) for i in range(0, len(candidates), 500)]
+    chunks = [heads_at(solution.at(candidates[i : i + 500])) for i in range(0, len(candidates), 500)]
     loss = np.concatenate([heads.loss for heads in chunks])
     strengths = chunks[0].target.strengths
     signals = np.concatenate(

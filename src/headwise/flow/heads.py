@@ -85,7 +85,7 @@ def group_means(now: Heads, groups: Sequence[Sequence[int]]) -> tuple[Array, Arr
     return mean @ now.coefficients[0], mean @ now.attention[0], outside if np.any(outside) else None
 
 
-View = Callable[[Array], Heads]
+HeadsAt = Callable[[Array], Heads]
 """All heads at packed states (t, size)."""
 
 
@@ -96,26 +96,26 @@ def contributions(target: Target, coefficients: Array, attention: Array) -> Arra
     return share
 
 
-def view_system(system: System) -> View:
+def heads_of_system(system: System) -> HeadsAt:
     """Rows of a system that stand for several equal heads, repeated."""
     rows = np.repeat(np.arange(system.heads), system.multiplicity.astype(int))
 
-    def view(y: Array) -> Heads:
+    def heads_at(y: Array) -> Heads:
         state = system.unpack(y)
         outside = system.overlap_outside(state)[..., rows[:, None], rows]
         return Heads(system.target, state.coefficients[..., rows, :], system.attention(state)[..., rows, :], outside)
 
-    return view
+    return heads_at
 
 
-def view_nth_head(system: System, *, heads: int, n: int) -> View:
+def heads_of_nth_head(system: System, *, heads: int, n: int) -> HeadsAt:
     """The free head last; before it the heads that fit features 1..n−1, h−n+1 of them on the first, at their best."""
     target = system.target
     counts = np.array([heads - n + 1.0] + [1.0] * (n - 2))
     fitted = target.ideal_attention[: n - 1]
     rows = np.repeat(np.arange(n - 1), counts.astype(int))
 
-    def view(y: Array) -> Heads:
+    def heads_at(y: Array) -> Heads:
         state = system.unpack(y)
         free, s = state.coefficients[..., 0, :], system.attention(state)[..., 0, :]
         best = np.stack(
@@ -129,14 +129,14 @@ def view_nth_head(system: System, *, heads: int, n: int) -> View:
         attention = np.concatenate([fixed, s[..., None, :]], axis=-2)
         return Heads(target, coefficients, attention, np.zeros((*s.shape[:-1], heads, heads)))
 
-    return view
+    return heads_at
 
 
-def view_full(system: FullSystem) -> View:
+def heads_of_full(system: FullSystem) -> HeadsAt:
     """The full system's matrices, reduced to what is measured."""
     basis = system.features.reshape(len(system.features), -1)
 
-    def view(y: Array) -> Heads:
+    def heads_at(y: Array) -> Heads:
         size = basis.shape[1] * system.heads
         values = y[..., :size].reshape(*y.shape[:-1], system.heads, basis.shape[1])
         moving = y[..., size:].reshape(*y.shape[:-1], system.heads, system.target.positions)
@@ -145,4 +145,4 @@ def view_full(system: FullSystem) -> View:
         rest = values - coefficients @ basis
         return Heads(system.target, coefficients, system.attention(moving), rest @ np.swapaxes(rest, -1, -2))
 
-    return view
+    return heads_at

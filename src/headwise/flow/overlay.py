@@ -14,7 +14,7 @@ from typing import Literal
 import numpy as np
 
 from headwise.core.errors import ConfigError
-from headwise.flow.heads import Heads, group_means, view_nth_head, view_system
+from headwise.flow.heads import Heads, group_means, heads_of_nth_head, heads_of_system
 from headwise.flow.reduction import State, System
 from headwise.flow.simplex import Array, centred_logits
 from headwise.flow.simulate import SolvedFlow
@@ -94,7 +94,7 @@ def overlay(
     flow: SolvedFlow, *, stage: int, start: float, end: float, theory: Theory, epsilon: float = 0.005, points: int = 400
 ) -> Overlay | None:
     """Overlay one theory on stage 2 or later of a flow of all heads, from `start` to `end`; None if nobody leaves."""
-    left = {o.target: o.head - 1 for o in offshoots(flow.view, flow.solution, _times(flow))}
+    left = {o.target: o.head - 1 for o in offshoots(flow.heads_at, flow.solution, _times(flow))}
     if stage not in left:
         return None
     learned = [left[k] for k in range(2, stage) if k in left]
@@ -117,7 +117,7 @@ def overlay(
 
 
 def _times(flow: SolvedFlow) -> list[float | None]:
-    return stage_times(flow.target, flow.view, flow.solution)
+    return stage_times(flow.target, flow.heads_at, flow.solution)
 
 
 def _solve(system: System, state: State, times: Array) -> Solution:
@@ -136,10 +136,10 @@ def _printed(
         system = cooperative(target, heads)
         best = best_values(target, target.ideal_attention[:1], multiplicity=np.array([heads - 1.0]), head=free, s=s)
         solution = _solve(system, State(np.stack([best[0], free]), s[None]), times)
-        return view_system(system)(solution.at(times))
+        return heads_of_system(system)(solution.at(times))
     system = nth_head(target, stage)
     solution = _solve(system, State(free[None], s[None]), times)
-    return view_nth_head(system, heads=heads, n=stage)(solution.at(times))
+    return heads_of_nth_head(system, heads=heads, n=stage)(solution.at(times))
 
 
 def _grouped(
@@ -152,4 +152,4 @@ def _grouped(
     system = grouped(flow.target, sizes, outside=outside, metric=flow.config.metric)
     mixing = None if outside is None else np.eye(len(groups))
     solution = _solve(system, State(coefficients, centred_logits(attention), mixing), times)
-    return view_system(system)(solution.at(times))
+    return heads_of_system(system)(solution.at(times))

@@ -15,7 +15,7 @@ from headwise.core.trajectory import assemble, head_overlap
 from headwise.flow.config import FlowConfig, group_positions, group_weights, head_count
 from headwise.flow.full import FullSystem
 from headwise.flow.grid import choose_times
-from headwise.flow.heads import Heads, View, group_means, view_full, view_nth_head, view_system
+from headwise.flow.heads import Heads, HeadsAt, group_means, heads_of_full, heads_of_nth_head, heads_of_system
 from headwise.flow.prediction import StageTimes, predict
 from headwise.flow.reduction import State, System
 from headwise.flow.simplex import Array, centred_logits, softmax
@@ -49,11 +49,11 @@ class SolvedFlow:
     config: FlowConfig
     target: Target
     solution: Solution
-    view: View
+    heads_at: HeadsAt
 
     def heads(self, times: Array) -> Heads:
         """All heads at any times."""
-        return self.view(self.solution.at(times))
+        return self.heads_at(self.solution.at(times))
 
 
 def solve_flow(config: FlowConfig, seed: int = 0) -> SolvedFlow:
@@ -66,7 +66,7 @@ def solve_flow(config: FlowConfig, seed: int = 0) -> SolvedFlow:
         y = full.pack(initial_matrices(config, seed), q if config.chart == "q" else softmax(q))
         method = "DOP853" if config.method == "euler" else config.method
         solution = integrate(full.field, y, t_end=config.t_end, method=method, rtol=config.rtol, atol=config.atol)
-        return SolvedFlow(config, target, solution, view_full(full))
+        return SolvedFlow(config, target, solution, heads_of_full(full))
     system, state, t_start = _begin(config, target, seed)
     y = system.pack(state)
     if config.method == "euler":
@@ -83,8 +83,8 @@ def solve_flow(config: FlowConfig, seed: int = 0) -> SolvedFlow:
         )
     if config.system in ("two-scale", "nth-head"):
         n = 2 if config.system == "two-scale" else config.nth
-        return SolvedFlow(config, target, solution, view_nth_head(system, heads=head_count(config), n=n))
-    return SolvedFlow(config, target, solution, view_system(system))
+        return SolvedFlow(config, target, solution, heads_of_nth_head(system, heads=head_count(config), n=n))
+    return SolvedFlow(config, target, solution, heads_of_system(system))
 
 
 def _begin(config: FlowConfig, target: Target, seed: int) -> tuple[System, State, float]:
@@ -141,7 +141,7 @@ def sample_flow(flow: SolvedFlow, times: Array | None = None) -> Samples:
     """A solved flow at given times, or on the grid of its own config."""
     config = flow.config
     if times is None:
-        times = choose_times(flow.solution, flow.view, grid=config.grid, points=config.points)
+        times = choose_times(flow.solution, flow.heads_at, grid=config.grid, points=config.points)
     heads = flow.heads(times)
     attention = heads.attention
     surprise = np.log(np.where(attention > 0, attention, 1.0))
@@ -187,8 +187,8 @@ def simulate(config: FlowConfig = DEFAULT, seed: int = 0) -> xr.Dataset:
 
 def summarise(flow: SolvedFlow, seed: int = 0) -> dict[str, Any]:
     """Stage times, offshoots, plateaus, losses, dips and predictions of one flow, ready for JSON."""
-    times = stage_times(flow.target, flow.view, flow.solution)
-    left = offshoots(flow.view, flow.solution, times)
+    times = stage_times(flow.target, flow.heads_at, flow.solution)
+    left = offshoots(flow.heads_at, flow.solution, times)
     first, last = flow.solution.steps[0], flow.solution.steps[-1]
     watched = np.array([t for t in LOSS_TIMES if first <= t <= last])
     losses = flow.heads(watched).loss if len(watched) else np.array([])
@@ -198,7 +198,7 @@ def summarise(flow: SolvedFlow, seed: int = 0) -> dict[str, Any]:
         "offshoots": [{"step": o.step, "head": o.head, "from": o.source, "to": o.target} for o in left],
         "plateaus": flow.target.plateaus.tolist(),
         "loss_at": {f"{t:g}": float(value) for t, value in zip(watched, losses, strict=True)},
-        "dips": [asdict(lowest) for lowest in negative_alignments(flow.view, flow.solution, left)],
+        "dips": [asdict(lowest) for lowest in negative_alignments(flow.heads_at, flow.solution, left)],
         "predicted": {
             "t1": forecast.t1,
             "t1_closed_form": forecast.t1_closed,

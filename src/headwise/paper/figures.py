@@ -118,7 +118,7 @@ def theory(evidence: Evidence) -> Sheet:
     from headwise.flow.stages import stage_times
 
     flow = solved(OVERLAID, evidence.seeds[0])
-    times = stage_times(flow.target, flow.view, flow.solution)
+    times = stage_times(flow.target, flow.heads_at, flow.solution)
     if times[1] is None or times[2] is None:
         return Sheet((), notes=("the flow does not reach three stages",))
     between = float(np.sqrt(times[1] * times[2]))

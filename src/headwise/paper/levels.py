@@ -243,7 +243,7 @@ def flow_levels(evidence: Evidence) -> Sheet:
     from headwise.flow.stages import stage_times
 
     flows = [solved(flow_config(evidence.preset), seed) for seed in evidence.seeds]
-    times = [stage_times(flow.target, flow.view, flow.solution) for flow in flows]
+    times = [stage_times(flow.target, flow.heads_at, flow.solution) for flow in flows]
 
     def loss(flow: SolvedFlow, reached: Sequence[float | None], k: int) -> float | None:
         ends = [flow.solution.steps[0], *reached, flow.solution.steps[-1]]
@@ -252,7 +252,7 @@ def flow_levels(evidence: Evidence) -> Sheet:
         else:
             before, after = ends[k], ends[k + 1]
             at = None if before is None or after is None else math.sqrt(before * after)
-        return None if at is None else float(flow.view(flow.solution.at(np.array([at]))).loss[0])
+        return None if at is None else float(flow.heads_at(flow.solution.at(np.array([at]))).loss[0])
 
     rows = []
     for k, published in enumerate((5.0, 50.0, 230.0)):

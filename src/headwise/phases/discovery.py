@@ -30,7 +30,7 @@ MAGNITUDE = 4.0
 def find_patterns(attention: np.ndarray, lags: np.ndarray) -> list[Pattern]:
     """Sparse patterns in attention by lag of shape (step, head, lag), most attended first.
 
-    Says nothing when no lag stands out (an empty list): even attention has no pattern.
+    The list is empty when no lag stands out: even attention has no pattern.
     """
     even = 1.0 / max(int((lags >= OWN_TOKEN).sum()), int((lags <= OWN_TOKEN).sum()))
     peak = attention.max(axis=-1, keepdims=True)

@@ -1,9 +1,10 @@
 """The heads view: which pattern each head copies, and when that changes (§2.3, Fig. attention).
 
 A head *holds* a pattern while that pattern keeps a sustained share of its attention; it *copies* the pattern it took
-up last. So a head has left its old pattern when a new one has come to stay, even if the old one still gets more: in
-the regression flow a head may end with half of its attention on each. Hysteresis and a minimum dwell keep noise and
-passing glances from counting.
+up last. So a head has left its old pattern once it holds a new one, even if the old one still gets more: in the
+regression flow a head may end with half of its attention on each. A pattern must be held for a minimum time (dwell),
+and the share at which holding begins is higher than the one at which it ends, so that noise and short visits do not
+count.
 
 A stage is a stretch with the same set of patterns held by any head; its score is the mean share of attention that
 heads give to the pattern they copy.

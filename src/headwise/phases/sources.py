@@ -71,7 +71,7 @@ def head_source(trajectory: xr.Dataset, groups: Groups) -> HeadSource | str:
             return "heads: attention_by_group is nowhere finite; this view is left out"
         labels = trajectory["attention_by_group"]["group"].values.tolist()
         patterns = tuple(Pattern(int(label), (), ()) for label in labels)
-        note = "heads: read from attention_by_group; patterns that share lags cannot be told apart"
+        note = "heads: read from attention_by_group; patterns that share lags cannot be distinguished"
         return HeadSource(steps, attention, patterns, None, (*notes, note))
     return "heads: the trajectory has no attention_by_lag; this view is left out"
 

@@ -22,8 +22,8 @@ def judge_stages(case: Case) -> Judgement:
     from headwise.flow.stages import stage_features, stage_times
 
     flow = solved(flow_config(case.preset), case.seed)
-    times = stage_times(flow.target, flow.view, flow.solution)
-    features = stage_features(flow.target, flow.view, flow.solution, times)
+    times = stage_times(flow.target, flow.heads_at, flow.solution)
+    features = stage_features(flow.target, flow.heads_at, flow.solution, times)
     if any(time is None for time in times):
         return Judgement(False, None, f"stage times {times}: not all reached by t = {flow.config.t_end:g}")
     reached = [time for time in times if time is not None]
@@ -66,7 +66,7 @@ def judge_theory(case: Case) -> Judgement:
     from headwise.flow.stages import stage_times
 
     flow = solved(OVERLAID, case.seed)
-    times = stage_times(flow.target, flow.view, flow.solution)
+    times = stage_times(flow.target, flow.heads_at, flow.solution)
     if times[1] is None or times[2] is None:
         return Judgement(None, None, f"the flow does not reach three stages by t = {OVERLAID.t_end:g}")
     between = math.sqrt(times[1] * times[2])

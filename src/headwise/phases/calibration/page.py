@@ -41,7 +41,7 @@ def halves(exams: Sequence[Exam]) -> tuple[list[Exam], list[Exam]]:
 
 
 def merit(scores: Sequence[Score]) -> float:
-    """What calibration maximises: right counts and found boundaries, with a false stage as dear as two misses."""
+    """What calibration maximises: right counts and found boundaries, a false stage costs as much as two misses."""
     return min(s.right_count + s.recall - 2 * s.false_stages for s in scores)
 
 
