@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 import json
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 import xarray as xr
 from phase_examples import BOUNDARIES, three_stage_run
 
+import headwise.phases.detection
 from headwise.core.errors import ConfigError
 from headwise.phases.detection import detect
 
@@ -205,3 +207,9 @@ def test_timeline_data_and_text() -> None:
     assert set(lines["head2"].split()[2]) <= {"·", "1", "2"}
     assert "head 2 leaves pattern 1 for pattern 2" in text
     assert "the views agree" in text
+
+
+def test_the_examples_run() -> None:
+    results = doctest.testmod(headwise.phases.detection)
+    assert results.attempted == 11
+    assert results.failed == 0

@@ -37,6 +37,16 @@ def detect(run: xr.Dataset, *, groups: Groups = "given", thresholds: Thresholds 
 
     A variable that is missing is named in the notes, and the views that remain possible are made. `groups="found"`
     ignores the groups a trajectory names and finds the patterns in its attention.
+
+    >>> from headwise import FlowConfig, simulate
+    >>> report = detect(simulate(FlowConfig(start="B", t_end=400.0)))
+    >>> report
+    <RunReport: steps 0 to 400; stages: function 0, loss 3, heads 2; 1 offshoot; views agree>
+    >>> [(round(o.step), o.head, o.source, o.target) for o in report.offshoots]
+    [(168, 3, 1, 2)]
+    >>> table = report.to_frame()
+    >>> table[table.kind == "offshoot"][["block", "head", "from", "to"]].values.tolist()
+    [[1, 3, 1, 2]]
     """
     if not isinstance(run, xr.Dataset) or "seed" in run.dims:
         what = "a seed dimension" if isinstance(run, xr.Dataset) else f"a {type(run).__name__}"
@@ -73,6 +83,14 @@ def detect_seeds(
     """Stages, phases and events of several seeds of one experiment: medians, intervals, shares, and who disagrees.
 
     `runs` is a sequence of trajectories or one Dataset with a `seed` dimension; a single run is a report of one seed.
+
+    >>> from headwise import FlowConfig, simulate
+    >>> flows = [simulate(FlowConfig(start="noise", t_end=400.0), seed=seed) for seed in (0, 1)]
+    >>> report = detect_seeds(flows)
+    >>> report
+    <SeedsReport: 2 seeds; stages: function 0, loss 3, heads 2; 1 offshoot; 0 seeds unlike most>
+    >>> [(o["from"], o["to"], o["share"]) for o in report.to_json()["offshoots"]]
+    [(1, 2, 1.0)]
     """
     trajectories = _seeds_of(runs)
     reports = [detect(run, groups=groups, thresholds=thresholds) for run in trajectories]

@@ -150,11 +150,14 @@ class SeedsReport:
         yield f"{_counted(len(self.runs), 'seed')}; the reference is seed {self.names[self.reference]}"
         for name in VIEWS:
             stages = stages_over(self.runs, name)
+            if not stages:
+                yield f"{name}: no stages"
+                continue
             places = ", ".join(
                 f"{s['start']:.4g} [{s['start_interval'][0]:.4g}, {s['start_interval'][1]:.4g}]" for s in stages[1:]
             )
-            share = stages[0]["share"] if stages else 0.0
-            yield f"{name}: {len(stages)} stages in {share:.0%} of seeds" + (f", boundaries {places}" if places else "")
+            counted = f"{_counted(len(stages), 'stage')} in {stages[0]['share']:.0%} of seeds"
+            yield f"{name}: {counted}" + (f", boundaries {places}" if places else "")
         phase = competitive_over(self.runs)
         if phase["start"] is not None:
             yield f"competitive phase from {phase['start']:.4g} to {phase['end']:.4g} in {phase['share']:.0%} of seeds"

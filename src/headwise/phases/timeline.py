@@ -57,4 +57,6 @@ class Timeline:
 
 def pattern_text(pattern: Pattern) -> str:
     """A pattern in words: its lags, or its group where the lags are not known."""
-    return f"lags {','.join(map(str, pattern.lags))}" if pattern.lags else f"group {pattern.label}"
+    if not pattern.lags:
+        return f"group {pattern.label}"
+    return f"lag{'s' * (len(pattern.lags) > 1)} {','.join(map(str, pattern.lags))}"
