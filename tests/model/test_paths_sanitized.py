@@ -1,4 +1,4 @@
-"""The kernel's own tests once more with address and undefined-behaviour sanitizers compiled in."""
+"""The kernel's tests and its part of the contract once more, with address and undefined-behaviour sanitizers."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ RUN = """
 import pathlib, sys
 import pytest
 from headwise.model import kernel
-from headwise.model.kernel_sources import MACRO, sources_hash
 kernel.library_path = lambda: pathlib.Path(sys.argv[1])
-sys.exit(pytest.main(["-q", "-x", "-p", "no:cacheprovider", "--timeout=0", sys.argv[2]]))
+assert kernel.missing() is None, kernel.missing()
+sys.exit(pytest.main(["-q", "-x", "-p", "no:cacheprovider", "--timeout=0", "-k", "kernel", *sys.argv[2:]]))
 """
 
 
@@ -44,8 +44,8 @@ def test_sanitizers_find_nothing(tmp_path: Path) -> None:
         "ASAN_OPTIONS": "detect_leaks=0",
         "OMP_NUM_THREADS": "1",
     }
-    tests = Path(__file__).with_name("test_paths_kernel.py")
-    command = [sys.executable, "-c", RUN, str(library), str(tests)]
+    tests = [Path(__file__).with_name(name) for name in ("test_paths_kernel.py", "test_engine_contract.py")]
+    command = [sys.executable, "-c", RUN, str(library), *map(str, tests)]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, cwd=tmp_path)
     output = done.stdout + done.stderr
     assert "Sanitizer" not in output, output[-4000:]

@@ -8,10 +8,10 @@ one block whose attention reads the input itself, because only then is an attent
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from headwise.core.config import Config
+from headwise.core.keys import flatten
 from headwise.model.config import ModelConfig
 
 
@@ -67,7 +67,7 @@ HANDLED: dict[str, Handled] = {
 
 def not_handled(model: ModelConfig) -> str | None:
     """Why the fast paths do not compute this model, in one line that names the setting; `None` if they do."""
-    for key, value in settings(model):
+    for key, value in flatten(vars(model)).items():
         known = HANDLED.get(key)
         if known is None:
             return f"the fast paths do not handle the setting model.{key} = {value}"
@@ -81,13 +81,3 @@ def require_handled(model: ModelConfig) -> None:
     problem = not_handled(model)
     if problem is not None:
         raise ValueError(f"{problem}; use the reference path")
-
-
-def settings(config: Config, prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Every setting of a config, nested ones under dotted keys."""
-    for name in type(config).model_fields:
-        value = getattr(config, name)
-        if isinstance(value, Config):
-            yield from settings(value, f"{prefix}{name}.")
-        else:
-            yield f"{prefix}{name}", value
