@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from headwise.model.config import ModelConfig
     from headwise.phases.detection import detect, detect_seeds
     from headwise.probe import watch
+    from headwise.probe.probe_folder import probe_folder
     from headwise.store import list_runs
     from headwise.study.config import RunConfig
     from headwise.study.experiment_list import list_experiments
@@ -38,6 +39,7 @@ _HOME = {
     "list_experiments": "headwise.study.experiment_list",
     "list_runs": "headwise.store",
     "page": "headwise.view.report.page",
+    "probe_folder": "headwise.probe.probe_folder",
     "refresh_page": "headwise.view.report.page",
     "show": "headwise.study.summary",
     "check": "headwise.api",
@@ -68,6 +70,7 @@ __all__ = [
     "list_runs",
     "load",
     "page",
+    "probe_folder",
     "refresh_page",
     "show",
     "simulate",

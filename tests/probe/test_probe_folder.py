@@ -19,7 +19,7 @@ from probe_references import naive_by_lag
 from headwise.cli.main import main
 from headwise.core.errors import ConfigError, CorruptData, Interrupted
 from headwise.probe.checkpoints import find_checkpoints
-from headwise.probe.folder import folder_config, probe_folder, probe_path
+from headwise.probe.folder import folder_config, probe_checkpoints, probe_path
 from headwise.probe.token_file import read_tokens
 from headwise.store import RunDirectory, load_trajectory, run_status
 
@@ -51,7 +51,7 @@ def checkpoints(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def probe(folder: Path, out: Path, **settings: object) -> RunDirectory:
     config = folder_config(folder, tokens="markov", **SHOWN)
-    return probe_folder(folder, config, tokens="markov", out=out, **settings)
+    return probe_checkpoints(folder, config, tokens="markov", out=out, **settings)
 
 
 def test_records_are_the_checkpoints_own_attention_in_order_of_step(checkpoints: Path, tmp_path: Path) -> None:
@@ -75,13 +75,13 @@ def test_an_interrupted_probe_goes_on_and_ends_the_same(checkpoints: Path, tmp_p
     with pytest.raises(Interrupted, match="checkpoint-20"):
         probe(checkpoints, tmp_path / "a", stop_asked=lambda: next(asked))
     said: list[str] = []
-    resumed = probe(checkpoints, tmp_path / "a", say=said.append)
+    resumed = probe(checkpoints, tmp_path / "a", notify=said.append)
     assert said[0] == "resuming after step 10: 2 of 4 checkpoints to go"
     whole = probe(checkpoints, tmp_path / "b")
     for name in (path.name for path in whole.data_files()):
         assert (resumed.path / name).read_bytes() == (whole.path / name).read_bytes()
     said.clear()
-    probe(checkpoints, tmp_path / "a", say=said.append)
+    probe(checkpoints, tmp_path / "a", notify=said.append)
     assert said == []
 
 
@@ -124,7 +124,7 @@ def test_a_damaged_checkpoint_is_named_and_stops_or_is_skipped(checkpoints: Path
     with pytest.raises(CorruptData, match=r"checkpoint-10.*--on-corrupt skip"):
         probe(folder, tmp_path)
     said: list[str] = []
-    run = probe(folder, tmp_path, on_corrupt="skip", say=said.append)
+    run = probe(folder, tmp_path, on_corrupt="skip", notify=said.append)
     assert load_trajectory(run.path)["step"].values.tolist() == [5, 20]
     assert any("checkpoint-10" in line and line.startswith("skipped") for line in said)
 

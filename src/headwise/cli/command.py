@@ -66,3 +66,8 @@ def print_json(document: Any) -> None:
 def say(text: str) -> None:
     """Everything that is not data goes to stderr."""
     print(text, file=sys.stderr, flush=True)
+
+
+def quietly(arguments: argparse.Namespace) -> Callable[[str], None]:
+    """What takes lines about progress: stderr, or with --quiet nothing."""
+    return (lambda line: None) if arguments.quiet else say

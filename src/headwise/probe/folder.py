@@ -29,7 +29,7 @@ from headwise.probe.token_file import read_tokens
 from headwise.store import RunDirectory, check_writable, describe_run, now, run_path
 
 OnCorrupt = Literal["stop", "skip"]
-Said = Callable[[str], None]
+Notify = Callable[[str], None]
 
 
 class FolderConfig(Config):
@@ -60,7 +60,7 @@ def probe_path(folder: Path, config: FolderConfig, out: Path) -> Path:
     return run_path(out, experiment=name, config_hash=content_hash(content), seed=config.seed)
 
 
-def probe_folder(
+def probe_checkpoints(
     folder: Path,
     config: FolderConfig,
     *,
@@ -69,7 +69,7 @@ def probe_folder(
     on_corrupt: OnCorrupt = "stop",
     pickle: Pickle = "refuse",
     device: str = "cpu",
-    say: Said = lambda text: None,
+    notify: Notify = lambda line: None,
     stop_asked: Callable[[], bool] = lambda: False,
 ) -> RunDirectory:
     """Look at every checkpoint that was not looked at before, in order of step; returns the run with all records.
@@ -88,7 +88,7 @@ def probe_folder(
         run.discard_after(done[-1] if done else -1)
         started = now()
         if done:
-            say(f"resuming after step {done[-1]}: {len(waiting)} of {len(stored)} checkpoints to go")
+            notify(f"resuming after step {done[-1]}: {len(waiting)} of {len(stored)} checkpoints to go")
         probe: Probe | None = None
         for checkpoint in waiting:
             if stop_asked():
@@ -100,11 +100,11 @@ def probe_folder(
             except CorruptData as error:
                 if on_corrupt == "stop":
                     raise CorruptData(f"{error}; pass --on-corrupt skip to go on without it") from error
-                say(f"skipped: {error}")
+                notify(f"skipped: {error}")
                 run.log("skipped", {"step": checkpoint.step, "reason": str(error)})
                 continue
             _keep(run, checkpoint, probe.look(model), probe, config)
-            say(f"{checkpoint.path.name}: {probe.layout}")
+            notify(f"{checkpoint.path.name}: {probe.layout}")
         steps = _steps_kept(run)
         if not steps:
             raise CorruptData(f"{folder}: none of its {len(stored)} checkpoints could be read")

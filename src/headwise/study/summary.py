@@ -53,7 +53,7 @@ def show(run: Path | str) -> RunSummary:
     >>> with tempfile.TemporaryDirectory() as out:
     ...     summary = show(keep_flow(FlowConfig(start="B", t_end=30.0), out=out).run)
     >>> summary.status, summary.steps, round(summary.final["excess_loss"], 2)
-    ('finished', 30, 2.03)
+    ('finished', 30, 2.07)
     """
     directory = RunDirectory(run)
     if not directory.config_path.exists():

@@ -1,0 +1,148 @@
+"""`probe_folder`: the heads of somebody's own model over a folder of its checkpoints, as a run and a report."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from headwise.core.errors import ConfigError
+from headwise.core.plain import plain
+from headwise.core.text import text_table, wrap
+from headwise.phases.detection import detect
+from headwise.probe.checkpoints import Pickle
+from headwise.probe.folder import OnCorrupt, folder_config, probe_checkpoints, skipped_steps
+from headwise.probe.probing import Induction
+from headwise.probe.sequences import Kind
+from headwise.store import load_trajectory
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from headwise.phases.run_report import RunReport
+
+COLUMNS = ("block", "head", "lag", "share", "self", "previous", "first", "induction", "entropy")
+"""What the text shows of each head."""
+
+
+@dataclass(frozen=True, eq=False)
+class ProbedFolder:
+    """What a folder of checkpoints shows; `str` of this is what `headwise probe` prints."""
+
+    run: Path
+    trajectory: xr.Dataset = field(repr=False)
+    skipped: dict[int, str] = field(repr=False)
+    """Steps of damaged checkpoints, with the reason."""
+    report: RunReport = field(repr=False)
+
+    def to_json(self) -> dict[str, Any]:
+        """`run`, `checkpoints`, `skipped`, `model`, `blocks`, `heads`, `final` and `report`, ready for JSON."""
+        return {
+            "run": str(self.run),
+            "checkpoints": [int(step) for step in self.trajectory["step"].values],
+            "skipped": [{"step": step, "reason": reason} for step, reason in self.skipped.items()],
+            "model": self.trajectory.attrs["model"],
+            "blocks": self.trajectory.sizes["block"],
+            "heads": self.trajectory.sizes["head"],
+            "final": final_heads(self.trajectory),
+            "report": self.report.to_json(),
+        }
+
+    def __str__(self) -> str:
+        document = self.to_json()
+        counted = (
+            f"{len(document['checkpoints'])} checkpoints, {document['blocks']} blocks of {document['heads']} heads"
+        )
+        lines = [document["run"], wrap(f"{document['model']}: {counted}")]
+        lines += [wrap(f"skipped step {item['step']}: {item['reason']}") for item in document["skipped"]]
+        rows = [[_cell(head[column]) for column in COLUMNS] for head in document["final"]]
+        lines += ["", "heads at the last checkpoint (lag 1 is the token itself)"]
+        lines += [text_table(COLUMNS, rows, align="r" * len(COLUMNS), repeat=2), ""]
+        for offshoot in document["report"]["offshoots"]:
+            block = f"block {offshoot['block']} " if "block" in offshoot else ""
+            move = f"leaves lags {offshoot['from']} for {offshoot['to']}"
+            lines.append(wrap(f"step {offshoot['step']:g}: {block}head {offshoot['head']} {move}", hanging="  "))
+        lines += [wrap(f"note: {note}", hanging="  ") for note in document["report"]["agreement"]["notes"]]
+        return "\n".join(lines).rstrip()
+
+
+def probe_folder(
+    folder: Path | str,
+    *,
+    tokens: Path | str | None = None,
+    synthetic: Kind | None = None,
+    sequences: int = 16,
+    length: int = 64,
+    lags: int = 64,
+    seed: int = 0,
+    induction: Induction = "on",
+    on_corrupt: OnCorrupt = "stop",
+    pickle: Pickle = "refuse",
+    device: str = "cpu",
+    out: Path | str = "runs",
+    notify: Callable[[str], None] = lambda line: None,
+    stop_asked: Callable[[], bool] = lambda: False,
+) -> ProbedFolder:
+    """Look at every Hugging Face checkpoint of a folder (checkpoint-100, ... or one model) and keep it as a run.
+
+    What the model is shown comes from the file `tokens` (ids as .npy or .json, text as .txt) or is drawn: `synthetic`
+    is "random" (the default), "repeated" (a random half twice) or "markov" (few successors for each token). `lags` is
+    how far back attention is kept. The same call again reads what is there and adds checkpoints that are new.
+
+    >>> import tempfile
+    >>> from headwise import probe_folder
+    >>> from transformers import GPT2Config, GPT2LMHeadModel
+    >>> tiny = GPT2Config(n_embd=8, n_layer=1, n_head=2, vocab_size=20, n_positions=16, bos_token_id=0, eos_token_id=0)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     GPT2LMHeadModel(tiny).save_pretrained(f"{folder}/checkpoint-5")
+    ...     found = probe_folder(folder, sequences=2, length=8, out=f"{folder}/runs")
+    >>> found.trajectory.sizes["head"], found.to_json()["checkpoints"]
+    (2, [5])
+    """
+    if tokens is not None and synthetic is not None:
+        raise ConfigError("--tokens and --synthetic exclude each other; give one")
+    folder, out = Path(folder), Path(out)
+    shown: Path | Kind = Path(tokens) if tokens is not None else synthetic or "random"
+    config = folder_config(
+        folder, tokens=shown, sequences=sequences, length=length, lags=lags, induction=induction, seed=seed
+    )
+    run = probe_checkpoints(
+        folder,
+        config,
+        tokens=shown,
+        out=out,
+        on_corrupt=on_corrupt,
+        pickle=pickle,
+        device=device,
+        notify=notify,
+        stop_asked=stop_asked,
+    )
+    trajectory = load_trajectory(run.path)
+    return ProbedFolder(run.path, trajectory, skipped_steps(run), detect(trajectory, groups="found"))
+
+
+def final_heads(trajectory: xr.Dataset) -> list[dict[str, Any]]:
+    """Each head at the last checkpoint: its strongest lag, named places, entropy; None where nothing is finite."""
+    last = trajectory.isel(step=-1)
+    heads = []
+    for block in last["block"].values:
+        for head in last["head"].values:
+            one = last.sel(block=block, head=head)
+            shares = one["attention_by_lag"].fillna(0.0)
+            best = int(shares.values.argmax())
+            heads.append(
+                {
+                    "block": int(block),
+                    "head": int(head),
+                    "lag": int(shares["lag"][best]),
+                    "share": plain(shares.values[best]),
+                    "entropy": plain(one["attention_entropy"].values),
+                    **{str(p): plain(one["attention_on"].sel(place=p).values) for p in one["place"].values},
+                }
+            )
+    return heads
+
+
+def _cell(value: float | int | None) -> str:
+    return "-" if value is None else str(value) if isinstance(value, int) else f"{value:.3f}"
