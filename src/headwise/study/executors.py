@@ -1,8 +1,9 @@
-"""Where runs are computed: in this process, on local dask workers, on a Slurm cluster or on a running scheduler.
+"""Where runs are computed: in this process, on local workers, on a Slurm cluster or on a running dask scheduler.
 
-All are `concurrent.futures` executors. Dask's workers survive being killed: a task whose worker died is given to a new
-one, which finds on disk how far the run had come. A scheduler of ours listens on loopback only, unless it must be
-reached from other machines; then it speaks TLS.
+All are `concurrent.futures` executors. Workers survive being killed: a task whose worker died is given to a new one,
+which finds on disk how far the run had come. Local workers are reached through pipes and nothing listens; a scheduler
+of ours exists on the Slurm path alone, and speaks TLS. A scheduler that the user names is trusted: whoever controls it
+can run code in this process, because dask's answers are pickles.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Any, ParamSpec, TypeVar
 
 from headwise.core.errors import ConfigError
 from headwise.study.cluster_config import ClusterConfig
+from headwise.study.local_workers import local_workers
 from headwise.study.slurm import slurm_client
 
 Parameters = ParamSpec("Parameters")
@@ -50,20 +52,25 @@ class Pool:
 
 @contextmanager
 def open_pool(where: str, *, workers: int, cluster: ClusterConfig | None = None) -> Iterator[Pool]:
-    """`local`, `slurm` or the address of a running scheduler, `tcp://HOST:PORT`."""
+    """`local`, `slurm` or the address of a running scheduler, `tcp://HOST:PORT` or `tls://HOST:PORT`."""
     if where == "local" and workers <= 1:
         yield Pool(InProcess(), lambda: 1)
-        return
-    if where == "local":
-        opened = _local(workers)
+    elif where == "local":
+        with local_workers(workers) as pool:
+            yield Pool(pool, pool.count_workers)
     elif where == "slurm":
-        opened = slurm_client(workers, cluster or ClusterConfig())
+        with _settings(), slurm_client(workers, cluster or ClusterConfig()) as connected:
+            yield _dask_pool(connected)
     elif where.startswith(("tcp://", "tls://")):
-        opened = _running(where)
+        with _settings(), _running(where) as connected:
+            yield _dask_pool(connected)
     else:
-        raise ConfigError(f"--executor {where}: take local, slurm or tcp://HOST:PORT")
-    with _settings(), opened as (client, count_workers):
-        yield Pool(client.get_executor(retries=LOST_WORKERS_TOLERATED), count_workers)
+        raise ConfigError(f"--executor {where}: take local, slurm, tcp://HOST:PORT or tls://HOST:PORT")
+
+
+def _dask_pool(connected: Connected) -> Pool:
+    client, count_workers = connected
+    return Pool(client.get_executor(retries=LOST_WORKERS_TOLERATED), count_workers)
 
 
 @contextmanager
@@ -74,14 +81,8 @@ def _settings() -> Iterator[None]:
     settings = {
         # Only its directory decides whether a run ends, so losing a worker is never the task's fault.
         "distributed.scheduler.allowed-failures": LOST_WORKERS_TOLERATED,
-        "distributed.worker.memory.target": False,
-        "distributed.worker.memory.spill": False,
-        "distributed.worker.memory.pause": False,
-        "distributed.worker.memory.terminate": False,
-        # The whole table, without dask's own MALLOC_TRIM_THRESHOLD_: with it large arrays are mapped from the system
-        # and given back at every step (7.9 s of system time instead of 3.0 s in a sweep of four runs of 80 steps).
-        "distributed.nanny.pre-spawn-environ": {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"},
-        "distributed.worker.profile.enabled": False,
+        # Pages that any user of this machine could read; one of them passes requests on to other addresses.
+        "distributed.scheduler.http.routes": [],
         "distributed.comm.timeouts.connect": f"{CONNECT_SECONDS}s",
     }
     with dask.config.set(settings):
@@ -89,31 +90,13 @@ def _settings() -> Iterator[None]:
 
 
 @contextmanager
-def _local(workers: int) -> Iterator[Connected]:
-    from distributed import Client, LocalCluster
-
-    with (
-        LocalCluster(
-            n_workers=workers,
-            threads_per_worker=1,
-            processes=True,
-            host="127.0.0.1",
-            dashboard_address=None,
-            silence_logs="CRITICAL",
-        ) as local,
-        Client(local) as client,
-    ):
-        yield client, lambda: len(client.scheduler_info(n_workers=-1)["workers"])
-
-
-@contextmanager
 def _running(address: str) -> Iterator[Connected]:
     from distributed import Client
 
     try:
-        client = Client(address, timeout=CONNECT_SECONDS)
-    except (OSError, ValueError) as error:
-        reason = str(error).splitlines()[0]
+        client = Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
+    except (OSError, ValueError, TypeError, RuntimeError) as error:
+        reason = (str(error).strip() or type(error).__name__).splitlines()[0]
         raise ConfigError(
             f"--executor {address}: no scheduler answers there ({reason}); start one or use local"
         ) from None

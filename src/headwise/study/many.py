@@ -21,6 +21,7 @@ from headwise.core.errors import HeadwiseError, Interrupted, RunBusy
 from headwise.store import run_status
 from headwise.study.config import RunConfig, config_hash, window_config
 from headwise.study.executors import Pool
+from headwise.study.local_workers import stop_asked
 from headwise.study.place import place
 
 Ended = Literal["finished", "diverged", "failed"]
@@ -134,7 +135,7 @@ def compute_one(document: dict[str, Any], out: str, argv: list[str]) -> str:
     until = time.monotonic() + BUSY_SECONDS
     while True:
         try:
-            execute(validated(RunConfig, document), out, argv=argv)
+            execute(validated(RunConfig, document), out, argv=argv, stop_asked=stop_asked)
         except RunBusy as error:
             if time.monotonic() > until:
                 return " ".join(str(error).split())

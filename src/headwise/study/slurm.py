@@ -1,7 +1,8 @@
 """Workers as Slurm jobs, by dask-jobqueue: one job is one worker on one core, and jobs that end are replaced.
 
 The scheduler lives in this process and must be reached from the nodes, so everything speaks TLS with keys made for this
-sweep; only who can read the shared directory can join. Status pages stay on loopback. A job that waits in Slurm's queue
+sweep; only who can read the shared directory can join. There are no status pages: the scheduler's server for them is
+closed, a worker's is on loopback and has none. A job that waits in Slurm's queue
 counts as a worker to come, because giving up on it would lose its place.
 """
 
@@ -24,6 +25,7 @@ WORKER_SETTINGS = (
     "export OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED=False",
     # Dask's own small threshold gives memory back to the system at every step; these are where glibc's default ends up.
     "export MALLOC_TRIM_THRESHOLD_=67108864 MALLOC_MMAP_THRESHOLD_=33554432",
+    "export DASK_DISTRIBUTED__WORKER__HTTP__ROUTES=[]",
     # Slurm itself limits a job's memory; dask would pause or end a worker before.
     *(f"export DASK_DISTRIBUTED__WORKER__MEMORY__{name}=False" for name in ("TARGET", "SPILL", "PAUSE", "TERMINATE")),
 )
@@ -68,6 +70,8 @@ def slurm_client(workers: int, settings: ClusterConfig) -> Iterator[tuple[Client
         ) as cluster,
         Client(cluster, set_as_default=False) as client,
     ):
+        # Dask starts it even without a dashboard, for any user of this machine to read.
+        cluster.scheduler.http_server.stop()
         _check_accepted(cluster.job_script())
         # Adaptive with equal ends replaces jobs that the queue has killed; a fixed scale would not.
         cluster.adapt(minimum_jobs=workers, maximum_jobs=workers)
