@@ -26,7 +26,7 @@ COLUMNS = ("d", "task_seed", "teacher_loss", "uniform_excess", "kl_prefix_1", "k
 
 def levels(d: int, seed: int, sequences: int) -> tuple[float, ...]:
     """Entropy of one drawn task, and how far the uniform, the prefix and the Bayes predictors are from it."""
-    config = experiment("minimal", "published").task.changed({"d": d})
+    config = experiment("minimal").task.changed({"d": d})
     task = build_task(config, seed)
     tokens = sample(task, sequences, np.random.default_rng(seed))
     truth = predictor(task, "prefix_3")(tokens)

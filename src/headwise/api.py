@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,16 +24,19 @@ def load(run: Path | str) -> xr.Dataset:
     return load_trajectory(run)
 
 
-def train(config: RunConfig, out: Path | str = "runs") -> xr.Dataset:
+def train(config: RunConfig | Mapping[str, Any] | str, out: Path | str = "runs") -> xr.Dataset:
     """Train, resume or simply read a run, whichever it needs, and return its trajectory.
 
+    `config` is checked before anything is written. An experiment's name stands for its published reading.
+
     >>> from headwise import experiment
-    >>> config = experiment("minimal", "published").changed({"train.steps": 1000})
+    >>> config = experiment("minimal", changes={"train.steps": 1000})
     >>> trajectory = train(config, out="runs")  # doctest: +SKIP
     """
+    from headwise.study.experiments import as_run_config
     from headwise.study.runner import execute
 
-    return load(execute(config, out).path)
+    return load(execute(as_run_config(config), out).path)
 
 
 def check(names: Sequence[str] = (), *, trials: int = 20, seed: int = 0) -> list[dict[str, Any]]:

@@ -27,7 +27,7 @@ from headwise.study.experiments import EXPERIMENTS, experiment
 from headwise.task.config import TaskConfig
 from headwise.training.config import TrainConfig
 
-MINIMAL = experiment("minimal", "published")
+MINIMAL = experiment("minimal")
 CONFIGS: dict[str, Config] = {
     **{f"{name}-{preset}": build(preset) for name, build in EXPERIMENTS.items() for preset in ("published", "text")},
     "flow": FlowConfig(strengths=(3.0, 2.0, 1.0), noise="s-cov"),
@@ -86,7 +86,7 @@ def test_only_the_named_keys_change(steps: int, m: float, heads: int, seed: int)
 
 
 def test_a_section_given_as_a_config_replaces_it() -> None:
-    full = experiment("full", "published")
+    full = experiment("full")
     assert full.changed({"model.dropout": DropoutConfig()}).model.dropout == DropoutConfig()
     assert full.changed({"model": ModelConfig()}).model == ModelConfig()
     assert full.changed({"model.dropout": {"mlp": 0.3}}).model.dropout.attention == full.model.dropout.attention == 0.1
@@ -154,7 +154,7 @@ def test_flows_too(change: dict[str, Any]) -> None:
 
 
 def test_both_ways_in_a_process_of_their_own() -> None:
-    python = "import headwise; headwise.experiment('minimal', 'published').changed({'train.stpes': 3})"
+    python = "import headwise; headwise.experiment('minimal').changed({'train.stpes': 3})"
     raised = subprocess.run([sys.executable, "-c", python], capture_output=True, text=True, check=False)
     asked = [sys.executable, "-m", "headwise", "train", "minimal", "--train.stpes", "3"]
     refused = subprocess.run(asked, capture_output=True, text=True, check=False)
@@ -173,6 +173,21 @@ def test_the_batch_follows_fewer_samples_as_on_the_command_line() -> None:
     assert MINIMAL.train.changed({"samples": 600}).batch == 600
     assert MINIMAL.changed({"train.samples": 600, "train.batch": 50}).train.batch == 50
     assert MINIMAL.changed({"train.samples": 27000}).train.batch == MINIMAL.train.batch
+
+
+@pytest.mark.parametrize(
+    ("key", "meant"),
+    [
+        ("steps", "train.steps"),
+        ("stpes", "train.steps"),
+        ("m", "task.m"),
+        ("trian.lr", "train.lr"),
+        ("x.y.dense", "measure.at.dense"),
+    ],
+)
+def test_the_nearest_key_is_offered(key: str, meant: str) -> None:
+    assert sentence({key: 3}).startswith(f"unknown key {key}; did you mean ")
+    assert sentence({key: 3}).endswith(f"{meant}?")
 
 
 def test_mistakes_that_only_python_can_make() -> None:

@@ -217,7 +217,7 @@ def test_watch_reports_the_offshoots_of_trainings_own_record(seed: int) -> None:
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_watch_on_the_published_minimal_run(seed: int) -> None:
     """The first 1000 steps of the published minimal run: both offshoots, at the evaluations of the run's own report."""
-    own, w = watched_training(experiment("minimal", "published").changed({"train.steps": 1000, "seed": seed}))
+    own, w = watched_training(experiment("minimal", changes={"train.steps": 1000, "seed": seed}))
     watched, known = w.report(), detect(own)
     assert np.abs(w.trajectory["attention_by_lag"].values - own["attention_by_lag"].values).max() < 1e-6
     steps = own["step"].values

@@ -13,8 +13,8 @@ from typing import Any
 from headwise.cli.command import Command, print_json, print_result, say
 from headwise.cli.overrides import describe_keys, literal, parse_overrides, read_config_file
 from headwise.cli.progress import progress_display
-from headwise.core.errors import ConfigError, Interrupted
-from headwise.study.config import Preset, RunConfig
+from headwise.core.errors import Interrupted
+from headwise.study.config import RunConfig
 from headwise.study.experiments import EXPERIMENTS, experiment
 
 SHORTCUTS = {
@@ -38,7 +38,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = (
         "Config keys, with their values for `minimal --preset published` (any of them can be given as an option):\n"
-        + describe_keys(experiment("minimal", "published"))
+        + describe_keys(experiment("minimal"))
         + "\n\nExamples:\n"
         "  headwise train minimal --steps 1000\n"
         "  headwise train minimal --task.m 1.3 --task.d 20 --seed 3\n"
@@ -68,14 +68,13 @@ def add_experiment_arguments(parser: argparse.ArgumentParser) -> None:
 def resolve_arguments(arguments: argparse.Namespace, extra: list[str]) -> RunConfig:
     """Experiment, then config file, then options: the later one wins."""
     values: dict[str, Any] = read_config_file(arguments.config) if arguments.config else {}
-    preset = _preset(arguments.preset or values.pop("preset", None) or "published")
-    values.pop("preset", None)
+    preset = values.pop("preset", "published")
     values.pop("experiment", None)
     short = {key: getattr(arguments, option, None) for option, key in SHORTCUTS.items()}
     options = [f"--{option.replace('_', '-')}" for option in (*SHORTCUTS, "preset", "config", "out", "json", "recover")]
     overrides = parse_overrides(extra, options)
     given = {key: literal(text) for key, text in short.items() if text is not None}
-    return experiment(arguments.experiment, preset).changed({**values, **overrides, **given})
+    return experiment(arguments.experiment, arguments.preset or preset, changes={**values, **overrides, **given})
 
 
 def run(arguments: argparse.Namespace, extra: list[str]) -> int:
@@ -138,12 +137,6 @@ def stop_on_signal() -> Iterator[_Stop]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-
-
-def _preset(name: Any) -> Preset:
-    if name not in ("published", "text"):
-        raise ConfigError(f"preset = {name!r} is unknown; take published or text")
-    return "published" if name == "published" else "text"
 
 
 COMMAND = Command("train", "train one model and keep everything it did", add, run)

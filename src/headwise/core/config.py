@@ -90,7 +90,8 @@ def content_hash(content: Mapping[str, Any]) -> str:
 def validated(schema: type[ConfigType], values: Mapping[str, Any] | Config) -> ConfigType:
     """A config made of plain values, or one that exists already checked again; the first problem becomes one line."""
     if not isinstance(values, Mapping | schema):
-        raise ConfigError(f"a {schema.__name__} is needed (got {_shown(values)})")
+        given = f"a {type(values).__name__}" if isinstance(values, Config) else _shown(values)
+        raise ConfigError(f"a {schema.__name__} is needed (got {given})")
     try:
         return schema.model_validate(dict(values) if isinstance(values, Mapping) else values)
     except ValidationError as error:

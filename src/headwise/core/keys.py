@@ -10,6 +10,9 @@ from pydantic import BaseModel
 
 from headwise.core.errors import ConfigError
 
+NEAR = 0.5
+"""From which likeness on, between 0 and 1, a known key is offered for a misspelt one."""
+
 
 def known_keys(schema: type[BaseModel], prefix: str = "") -> list[str]:
     """Every dotted key of a config class, depth first."""
@@ -63,10 +66,18 @@ def unknown_key(key: str, schema: type[BaseModel]) -> str:
 
 
 def nearest_key(key: str, keys: Iterable[str]) -> str:
-    """A `did you mean` clause for an unknown key, or an empty string when nothing is near."""
-    keys = list(keys)
-    near = difflib.get_close_matches(key, keys, n=1, cutoff=0.5)
-    if not near:
-        last = key.rsplit(".", 1)[-1]
-        near = [k for k in keys if k.rsplit(".", 1)[-1] == last][:1]
-    return f"; did you mean {near[0]}?" if near else ""
+    """A `did you mean` clause for an unknown key, or an empty string when nothing is near.
+
+    A key without a section is near to `train.steps` also when it is near to `steps`.
+    """
+    scores: dict[str, tuple[float, float]] = {}
+    for known in keys:
+        whole, name = _likeness(known, key), known.rsplit(".", 1)[-1]
+        by_name = _likeness(name, key) if "." not in key else float(name == key.rsplit(".", 1)[-1]) * NEAR
+        scores[known] = (max(whole, by_name), whole)
+    best = max(scores, key=lambda known: scores[known], default=None)
+    return f"; did you mean {best}?" if best is not None and scores[best][0] >= NEAR else ""
+
+
+def _likeness(known: str, key: str) -> float:
+    return difflib.SequenceMatcher(None, known, key).ratio()

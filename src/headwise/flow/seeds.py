@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from headwise.core.config import validated
 from headwise.core.errors import ConfigError
 from headwise.core.text import text_table
 from headwise.flow.config import FlowConfig
@@ -60,6 +61,7 @@ def simulate_seeds(
     """
     if workers < 1:
         raise ConfigError(f"--workers {workers} must be at least 1")
+    config = validated(FlowConfig, config)
     if not seeds:
         raise ConfigError("--seeds is empty; give at least one")
     return SeedsOfFlow(tuple(ensemble([(config, seed) for seed in seeds], workers=workers, progress=progress)))

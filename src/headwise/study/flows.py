@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from headwise.core.config import content_hash
+from headwise.core.config import content_hash, validated
 from headwise.core.errors import CorruptData
 from headwise.core.text import wrap
 from headwise.flow.config import FlowConfig
@@ -65,6 +65,7 @@ def keep_flow(config: FlowConfig = DEFAULT, seed: int = 0, *, out: Path | str = 
     >>> [round(time, 1) for time in flow.results["stage_times"] if time is not None]
     [21.7]
     """
+    config = validated(FlowConfig, config)
     run = RunDirectory(flow_path(config, seed, out))
     manifest = run.read_manifest()
     if manifest is None:

@@ -1,9 +1,11 @@
-"""Experiments: functions that take a preset and return a complete config. A variant is a copy with an update."""
+"""Experiments: functions that take a preset and return a complete config; a variant changes some keys of another."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any, get_args
 
+from headwise.core.config import NO_CHANGES, validated
 from headwise.core.errors import ConfigError
 from headwise.core.keys import nearest_key
 from headwise.study.config import Preset, RunConfig
@@ -52,10 +54,27 @@ EXPERIMENTS: dict[str, Callable[[Preset], RunConfig]] = {
 """Every experiment by the name the command line takes."""
 
 
-def experiment(name: str, preset: Preset) -> RunConfig:
-    """The config of one experiment."""
+def experiment(name: str, preset: Preset = "published", *, changes: Mapping[str, Any] = NO_CHANGES) -> RunConfig:
+    """The config of one experiment in one reading of the paper, with some of its keys changed.
+
+    >>> from headwise import experiment
+    >>> config = experiment("minimal", changes={"train.steps": 1000, "task.m": 1.3})
+    >>> config.preset, config.train.steps, config.task.m
+    ('published', 1000, 1.3)
+    """
     if name not in EXPERIMENTS:
         raise ConfigError(
-            f"unknown experiment {name!r}{nearest_key(name, EXPERIMENTS)}; `headwise list` shows all of them"
+            f"unknown experiment {name!r}{nearest_key(str(name), EXPERIMENTS)}; `headwise list` shows all of them"
         )
-    return EXPERIMENTS[name](preset)
+    if preset not in get_args(Preset):
+        raise ConfigError(f"preset = {preset!r} is unknown; take {' or '.join(get_args(Preset))}")
+    return EXPERIMENTS[name](preset).changed(changes)
+
+
+def as_run_config(given: RunConfig | Mapping[str, Any] | str) -> RunConfig:
+    """A run's config, checked: from a config, from all its values as `config.json` holds them, or from a name."""
+    if isinstance(given, str):
+        return experiment(given)
+    if not isinstance(given, RunConfig | Mapping):
+        raise ConfigError(f'a run needs a RunConfig, such as experiment("minimal") (got a {type(given).__name__})')
+    return validated(RunConfig, given)
