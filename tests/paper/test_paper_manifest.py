@@ -12,7 +12,7 @@ from headwise.paper.manifest import ENTRIES, HEADLINE, select
 from headwise.paper.plan import Plan, cost
 from headwise.study.config import Preset, RunConfig
 from headwise.study.cost import estimate_seconds, estimate_wall
-from headwise.study.place import place
+from headwise.study.run_location import run_location
 
 CLAIMS = (
     "representation",
@@ -120,7 +120,7 @@ def test_shared_runs_are_planned_once(tmp_path) -> None:  # type: ignore[no-unty
     )
     assert sorted(config.experiment for config in plan.runs()) == ["minimal", "no-weight-decay"]
     everything = Plan(tuple(ENTRIES.values()), ("published", "text"), "quick", None, tmp_path)
-    places = [place(config, tmp_path) for config in everything.runs()]
+    places = [run_location(config, tmp_path) for config in everything.runs()]
     assert len(set(places)) == len(places)
 
 

@@ -19,7 +19,7 @@ from tests.conftest import tiny
 from headwise.core.errors import Interrupted
 from headwise.store import RunDirectory
 from headwise.store.files import write_once
-from headwise.study.place import place
+from headwise.study.run_location import run_location
 from headwise.study.runner import execute
 
 CASES = list(itertools.product(("AdamW", "SGD"), ("minimal", "full"), ("constant", "plateau")))
@@ -98,7 +98,7 @@ def killed_and_resumed(wanted, out: Path, kills: int, rng: random.Random, longes
     hits = 0
     for _ in range(kills):
         child = subprocess.Popen([sys.executable, "-c", program], env={**os.environ, "OMP_NUM_THREADS": "1"})
-        manifest = place(wanted, out / "runs") / "manifest.json"
+        manifest = run_location(wanted, out / "runs") / "manifest.json"
         lock = manifest.with_name("config.json")
         waited = time.monotonic()
         while not lock.exists() and child.poll() is None and time.monotonic() - waited < 120:
@@ -116,7 +116,7 @@ def test_killed_three_times(tmp_path: Path) -> None:
     wanted = config("AdamW", "full", "plateau", train__steps=150, train__checkpoint_every=10)
     whole = execute(wanted, tmp_path / "whole")
     killed_and_resumed(wanted, tmp_path / "killed", 3, random.Random(0), 0.5)
-    assert_same(whole, RunDirectory(place(wanted, tmp_path / "killed" / "runs")))
+    assert_same(whole, RunDirectory(run_location(wanted, tmp_path / "killed" / "runs")))
 
 
 @pytest.mark.slow
@@ -127,7 +127,7 @@ def test_killed_twenty_times(optimiser: str, model: str, schedule: str, tmp_path
     whole = execute(wanted, tmp_path / "whole")
     hits = killed_and_resumed(wanted, tmp_path / "killed", 20, random.Random(1), 1.0)
     assert hits >= 10, f"only {hits} kills hit a live run: make it longer"
-    assert_same(whole, RunDirectory(place(wanted, tmp_path / "killed" / "runs")))
+    assert_same(whole, RunDirectory(run_location(wanted, tmp_path / "killed" / "runs")))
 
 
 def test_begun_before_a_setting_existed(tmp_path: Path) -> None:
@@ -136,7 +136,7 @@ def test_begun_before_a_setting_existed(tmp_path: Path) -> None:
     steps = itertools.count()
     with pytest.raises(Interrupted):
         execute(wanted, tmp_path / "stopped", stop_asked=lambda: next(steps) == 5)
-    run = RunDirectory(place(wanted, tmp_path / "stopped"))
+    run = RunDirectory(run_location(wanted, tmp_path / "stopped"))
     older = run.read_config()
     del older["measure"]["window_samples"]
     for path in run.path.glob("config.json*"):

@@ -100,11 +100,11 @@ def _compute(plan: Plan, arguments: argparse.Namespace) -> list[Outcome]:
     """Compute what is missing; the runs that failed."""
     from headwise.study.cost import estimate_seconds, readable
     from headwise.study.executors import open_pool
-    from headwise.study.many import run_everywhere
-    from headwise.study.place import place
+    from headwise.study.many import run_on_pool
+    from headwise.study.run_location import run_location
 
     todo = plan.unfinished()
-    expected = {place(config, plan.out): estimate_seconds(config) for config in todo}
+    expected = {run_location(config, plan.out): estimate_seconds(config) for config in todo}
     total, begun = sum(expected.values()), time.monotonic()
     done: list[Outcome] = []
 
@@ -120,7 +120,7 @@ def _compute(plan: Plan, arguments: argparse.Namespace) -> list[Outcome]:
     # One worker computes while it submits: run by run, so that each is told of when it ends.
     batches = [[config] for config in todo] if arguments.workers == 1 else [todo]
     for batch in batches:
-        run_everywhere(
+        run_on_pool(
             batch,
             plan.out,
             pool=lambda: open_pool("local", workers=arguments.workers),

@@ -44,15 +44,15 @@ def add(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace, extra: list[str]) -> int:
     configs = planned(arguments, extra)
     from headwise.study.cost import estimate_wall, readable
-    from headwise.study.many import missing, run_everywhere, with_prerequisites
-    from headwise.study.place import place
+    from headwise.study.many import missing, run_on_pool, with_prerequisites
+    from headwise.study.run_location import run_location
 
     whole = with_prerequisites(configs)
     left = missing(whole, arguments.out)
     wall = readable(estimate_wall(left, arguments.workers))
     say(f"{len(configs)} runs, {len(whole) - len(configs)} more to compare with; {len(left)} to compute, about {wall}")
     if arguments.dry_run:
-        paths = [str(place(config, arguments.out)) for config in configs]
+        paths = [str(run_location(config, arguments.out)) for config in configs]
         if arguments.json:
             print_json({"runs": paths, "to_compute": len(left), "seconds": estimate_wall(left, arguments.workers)})
         else:
@@ -68,10 +68,10 @@ def run(arguments: argparse.Namespace, extra: list[str]) -> int:
         nonlocal done
         done += 1
         if not arguments.quiet:
-            told = f"  ({outcome.reason})" if outcome.reason else ""
-            say(f"{done}/{len(left)}  {outcome.status}  {outcome.run}{told}  {time.monotonic() - began:.0f} s")
+            reason = f"  ({outcome.reason})" if outcome.reason else ""
+            say(f"{done}/{len(left)}  {outcome.status}  {outcome.run}{reason}  {time.monotonic() - began:.0f} s")
 
-    outcomes = run_everywhere(
+    outcomes = run_on_pool(
         configs,
         arguments.out,
         pool=lambda: open_pool(

@@ -82,11 +82,9 @@ def run(arguments: argparse.Namespace, extra: list[str]) -> int:
     from headwise.study.summary import show
 
     if arguments.dry_run:
-        from headwise.study.config import config_hash
+        from headwise.study.run_location import run_location
 
-        name = f"{config_hash(config)}-s{config.seed}"
-        place = arguments.out / config.experiment / name
-        print_json({"run": str(place), "config": config.model_dump(mode="json")})
+        print_json({"run": str(run_location(config, arguments.out)), "config": config.model_dump(mode="json")})
         return 0
     from headwise.study.runner import execute
 

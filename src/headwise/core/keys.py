@@ -35,13 +35,13 @@ def section_keys(schema: type[BaseModel]) -> set[str]:
 def flatten(content: Mapping[str, Any], schema: type[BaseModel] | None = None) -> dict[str, Any]:
     """Nested keys as dotted ones: `{"train": {"steps": 5}}` is `{"train.steps": 5}`.
 
-    With a config class only its sections are opened, and a key whose value is itself a mapping (`train.options`) keeps
-    it; without one every mapping but an empty one is opened.
+    With a config class only its sections are opened, a key whose value is itself a mapping (`train.options`) keeps it,
+    and a key may stand there once; without one every mapping but an empty one is opened.
     """
     sections = None if schema is None else section_keys(schema)
     flat: dict[str, Any] = {}
     for key, value in _leaves(content, "", sections):
-        if key in flat:
+        if key in flat and sections is not None:
             raise ConfigError(f"{key} is given twice; give it once")
         flat[key] = value
     return flat

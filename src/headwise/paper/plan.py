@@ -11,7 +11,7 @@ from headwise.paper.scale import Scale
 from headwise.study.config import Preset, RunConfig
 from headwise.study.cost import estimate_seconds, estimate_wall, readable
 from headwise.study.many import missing, with_prerequisites
-from headwise.study.place import place
+from headwise.study.run_location import run_location
 
 SEEDS = (0, 1, 2)
 COSTLY_SEEDS = (0,)
@@ -58,13 +58,13 @@ class Plan:
 
     def incomplete(self, unfinished: Sequence[RunConfig]) -> set[tuple[str, Preset]]:
         """Names and readings of the entries that need one of these runs."""
-        waiting = {place(config, self.out) for config in unfinished}
+        waiting = {run_location(config, self.out) for config in unfinished}
         return {
             (entry.name, preset)
             for entry, preset in self.pairs()
             for seed in self.seeds_of(entry, preset)
             for config in entry.configs(preset, self.scale, seed).values()
-            if place(config, self.out) in waiting
+            if run_location(config, self.out) in waiting
         }
 
 

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import csv
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from headwise.core.keys import flatten
 from headwise.core.markdown import markdown_table
 from headwise.paper.verdict import Verdict
 from headwise.paper.verdict_file import read_verdicts
@@ -89,7 +90,7 @@ def key_rows() -> list[tuple[str, str, str, str]]:
     rows: list[tuple[str, str, str, str]] = []
     shown: dict[str, set[tuple[str, Any, Any]]] = {}
     for name, build in EXPERIMENTS.items():
-        text, published = (_flat(build(preset).model_dump(mode="json")) for preset in ("text", "published"))
+        text, published = (flatten(build(preset).model_dump(mode="json")) for preset in ("text", "published"))
         family = "full" if published["model.embedding"] == "learned" else "minimal"
         found = {
             (key, str(text[key]), str(published[key]))
@@ -138,16 +139,6 @@ def _cell(verdict: Verdict | None) -> str:
 def _about(folder: Path) -> str:
     path = folder / "README.md"
     return path.read_text(encoding="utf-8").partition("\n\n")[2] if path.exists() else ""
-
-
-def _flat(content: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    flat: dict[str, Any] = {}
-    for key, value in content.items():
-        if isinstance(value, dict) and value:
-            flat |= _flat(value, f"{prefix}{key}.")
-        else:
-            flat[f"{prefix}{key}"] = value
-    return flat
 
 
 def main(arguments: Sequence[str]) -> None:

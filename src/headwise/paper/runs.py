@@ -11,7 +11,7 @@ from headwise.paper.entry import Evidence, Figure
 from headwise.paper.plan import Plan
 from headwise.store import load_trajectory, run_status
 from headwise.study.config import Preset, RunConfig
-from headwise.study.place import place
+from headwise.study.run_location import run_location
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,7 +25,7 @@ def load_seed(configs: Mapping[str, RunConfig], out: Path) -> dict[str, xr.Datas
     if problems:
         return problems[0]
     try:
-        return {name: _trajectory(place(config, out)) for name, config in configs.items()}
+        return {name: _trajectory(run_location(config, out)) for name, config in configs.items()}
     except CorruptData as error:
         return str(error)
 
@@ -48,7 +48,7 @@ def gather(plan: Plan, entry: Figure, preset: Preset) -> Evidence | str:
 
 def why_unusable(config: RunConfig, out: Path) -> str:
     """Why a run cannot be judged; empty where it can."""
-    path = place(config, out)
+    path = run_location(config, out)
     if not path.is_dir():
         return f"{config.experiment} has not run"
     status = run_status(path)

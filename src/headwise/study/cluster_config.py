@@ -1,4 +1,4 @@
-"""What a batch system must be told; the `[cluster]` section of a TOML file."""
+"""Settings for a batch system: the `[cluster]` section of a TOML file."""
 
 from __future__ import annotations
 

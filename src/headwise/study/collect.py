@@ -8,7 +8,8 @@ Both files open in pandas, polars and DuckDB.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import json
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from headwise.core.errors import ConfigError, CorruptData
+from headwise.core.keys import flatten
 from headwise.core.variables import DIMENSIONS, VARIABLES
 from headwise.store import RunDirectory, RunRecord, list_runs, load_trajectory
 
@@ -106,7 +108,7 @@ def run_row(record: RunRecord, trajectory: xr.Dataset) -> dict[str, Any]:
         "steps": record.steps,
         "reason": f"the loss became infinite at step {record.steps}" if record.status == "diverged" else None,
     }
-    row |= {f"config.{key}": value for key, value in flattened(run.read_config())}
+    row |= config_columns(run.read_config())
     for name in (str(name) for name in trajectory.data_vars if name in VARIABLES):
         gathered = VARIABLES[name].gathered
         if "final" in gathered:
@@ -172,17 +174,14 @@ def curve_table(record: RunRecord, trajectory: xr.Dataset) -> pa.Table:
     return pa.table(columns)
 
 
-def flattened(content: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Dotted keys; lists become JSON text, because a column has one type."""
-    import json
-
-    for key, value in content.items():
-        if isinstance(value, Mapping):
-            yield from flattened(value, f"{prefix}{key}.")
-        elif isinstance(value, list) or key in ("groups", "alpha"):
-            yield f"{prefix}{key}", json.dumps(value)
-        else:
-            yield f"{prefix}{key}", value
+def config_columns(config: Mapping[str, Any]) -> dict[str, Any]:
+    """A column for each dotted key; lists become JSON text, because a column has one type."""
+    columns: dict[str, Any] = {}
+    for key, value in flatten(config).items():
+        may_be_a_list = isinstance(value, list) or key.rpartition(".")[2] in ("groups", "alpha")
+        if value != {}:
+            columns[f"config.{key}"] = json.dumps(value) if may_be_a_list else value
+    return columns
 
 
 def _long(trajectory: xr.Dataset, name: str) -> dict[str, Any]:

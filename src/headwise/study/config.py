@@ -46,7 +46,7 @@ class RunConfig(Config):
                 f"train.samples = {self.train.samples} and measure.test_samples = {self.measure.test_samples} need "
                 f"{stored / 2**30:.0f} GiB of tokens; lower them (the limit is {LARGEST_DATA / 2**30:.0f} GiB)"
             )
-        stream = model_stream(self)
+        stream = stream_size(self)
         weights = 4 * self.model.blocks * self.model.heads * stream**2
         if weights > LARGEST_MODEL:
             raise ValueError(
@@ -80,13 +80,13 @@ class RunConfig(Config):
             )
         return changes
 
-    def stream(self, name: Literal["task", "data", "init", "batches", "dropout"]) -> int:
-        """The seed of one stream."""
-        own: int | None = getattr(self.seeds, name)
+    def seed_of(self, stream: Literal["task", "data", "init", "batches", "dropout"]) -> int:
+        """The seed from which one stream of random numbers is drawn."""
+        own: int | None = getattr(self.seeds, stream)
         return self.seed if own is None else own
 
 
-def model_stream(config: RunConfig) -> int:
+def stream_size(config: RunConfig) -> int:
     """Size of the model's stream: learned width, or token and position side by side."""
     positions = config.model.window or config.task.w + config.task.T - 1
     if config.model.embedding == "learned":

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from headwise.measure.config import MeasureConfig
-from headwise.study.config import RunConfig, model_stream
+from headwise.study.config import RunConfig, stream_size
 
 # Nanoseconds on one core of a common server processor, kernel path; within a factor of two elsewhere.
 PER_SCORE = 1.0
@@ -35,7 +35,7 @@ def estimate_seconds(config: RunConfig) -> float:
         nanoseconds += rows * PER_WINDOW
     fixed = 0.0
     if model.blocks > 1 or model.norm == "pre":
-        nanoseconds = SLOWER_ON_REFERENCE * model.blocks * (nanoseconds + 1e-3 * positions * model_stream(config) ** 2)
+        nanoseconds = SLOWER_ON_REFERENCE * model.blocks * (nanoseconds + 1e-3 * positions * stream_size(config) ** 2)
     elif model.embedding == "learned":
         fixed = 1e-9 * PER_STEP_AND_WEIGHT * model.heads * model.width**2
         if model.dropout.embedding:

@@ -10,8 +10,6 @@ from headwise.core.errors import ConfigError
 from headwise.core.keys import known_keys, unknown_key
 from headwise.study.config import RunConfig
 
-Values = dict[str, list[Any]]
-
 
 def plan_points(over: Mapping[str, Sequence[Any]], zipped: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
     """Every combination of `over`, each with every row of `zipped`, in the order given; the last key varies fastest."""

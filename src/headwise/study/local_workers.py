@@ -122,7 +122,7 @@ class _Worker:
         self._process: Any = None
         self._connection: Connection | None = None
         self._problem = ""
-        # Here rather than in the thread, so that what makes it impossible is told to who asked for workers.
+        # Here rather than in the thread, so that whoever asks for workers gets the error that makes them impossible.
         self._spawn()
         self._thread = threading.Thread(target=self._serve, daemon=True)
         self._thread.start()

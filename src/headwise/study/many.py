@@ -22,7 +22,7 @@ from headwise.store import run_status
 from headwise.study.config import RunConfig, config_hash, window_config
 from headwise.study.executors import Pool
 from headwise.study.local_workers import stop_asked
-from headwise.study.place import place
+from headwise.study.run_location import run_location
 
 Ended = Literal["finished", "diverged", "failed"]
 
@@ -56,10 +56,10 @@ def with_prerequisites(configs: Iterable[RunConfig]) -> list[RunConfig]:
 
 def missing(configs: Sequence[RunConfig], out: Path | str) -> list[RunConfig]:
     """Those that have not ended yet."""
-    return [config for config in configs if not (place(config, out) / "manifest.json").exists()]
+    return [config for config in configs if not (run_location(config, out) / "manifest.json").exists()]
 
 
-def run_everywhere(
+def run_on_pool(
     configs: Sequence[RunConfig],
     out: Path | str,
     *,
@@ -69,7 +69,10 @@ def run_everywhere(
     notify: Callable[[str], None] = lambda line: None,
     patience: float = PATIENCE_SECONDS,
 ) -> list[Outcome]:
-    """`run_all` on a pool that may die: it is built anew up to three times, then the same command resumes."""
+    """`run_all` on the workers of a pool; a pool that loses all of them is opened again, up to three times.
+
+    After that `Interrupted` is raised, and the same call later computes what is left.
+    """
     for rebuild in range(REBUILDS + 1):
         try:
             with pool() as opened:
@@ -112,16 +115,16 @@ def run_all(
     for layer in _layers(configs):
         waiting: dict[Future[str], Path] = {}
         for config in missing(layer, out):
-            document, path = config.model_dump(mode="json"), place(config, out)
+            document, path = config.model_dump(mode="json"), run_location(config, out)
             future = executor.submit(compute_one, document, str(Path(out).absolute()), argv)
-            # In this process a run is over when it has been submitted, and is told before the next one begins.
+            # In this process a run is over when it has been submitted, and is reported before the next one begins.
             if future.done():
                 end(path, future)
             else:
                 waiting[future] = path
         for future in _as_ended(set(waiting), count_workers=count_workers, patience=patience):
             end(waiting[future], future)
-    return [outcomes.get(place(config, out)) or _outcome(place(config, out), "") for config in configs]
+    return [outcomes.get(run_location(config, out)) or _outcome(run_location(config, out), "") for config in configs]
 
 
 def compute_one(document: dict[str, Any], out: str, argv: list[str]) -> str:

@@ -28,13 +28,13 @@ class PreparedRun:
     """A run at step 0: the initialised model with its optimiser, its batches, and what measures it."""
 
     def __init__(self, config: RunConfig, windows: dict[int, RunDirectory]) -> None:
-        self.task = build_task(config.task, config.stream("task"))
-        data_seed = config.stream("data")
+        self.task = build_task(config.task, config.seed_of("task"))
+        data_seed = config.seed_of("data")
         self.test = sample(self.task, config.measure.test_samples, generator(data_seed, Stream.TEST))
         decoder = new_decoder(config)
-        initialise(decoder, integer_seed(config.stream("init"), Stream.INIT))
+        initialise(decoder, integer_seed(config.seed_of("init"), Stream.INIT))
         self.engine = make_engine(
-            decoder, config.compute, dropout_seed=integer_seed(config.stream("dropout"), Stream.DROPOUT)
+            decoder, config.compute, dropout_seed=integer_seed(config.seed_of("dropout"), Stream.DROPOUT)
         )
         self.config = config.changed({"compute.path": self.engine.name})
         self.training = Training(self.engine, config.train)
@@ -43,7 +43,7 @@ class PreparedRun:
             self.batches = fresh_batches(lambda count, rng: sample(self.task, count, rng), config.train, data_seed)
         else:
             sequences = sample(self.task, config.train.samples, generator(data_seed, Stream.DATA, 0))
-            self.batches = finite_batches(torch.from_numpy(sequences), config.train, config.stream("batches"))
+            self.batches = finite_batches(torch.from_numpy(sequences), config.train, config.seed_of("batches"))
 
     def rows(self, step: int) -> tuple[Tensor, Tensor]:
         """Inputs and targets of one step."""
@@ -69,7 +69,7 @@ class PreparedRun:
         device = config.compute.device
         seen = seen._replace(inputs=seen.inputs.to(device), targets=seen.targets.to(device))
         names = prefix_names(task) + [f"bayes_{i}" for i in config.measure.bayes]
-        tables = {name: predictor(task, name, seed=config.stream("data"))(self.test) for name in names}
+        tables = {name: predictor(task, name, seed=config.seed_of("data"))(self.test) for name in names}
         tables |= {f"window_{c}": window_predictions(run, self.test) for c, run in windows.items()}
         start = first_target(config.model, order=config.task.w)
         shape = (*seen.targets.shape, config.task.d)

@@ -14,9 +14,9 @@ import torch
 from headwise.model.paths import choose
 from headwise.store import OnDamage, RunDirectory, check_writable
 from headwise.study.config import RunConfig, window_config
-from headwise.study.place import place
 from headwise.study.prepared_run import PreparedRun
 from headwise.study.resumed_config import with_stored_compute
+from headwise.study.run_location import run_location
 from headwise.study.train_run import Notify, Report, StopAsked, train_run
 
 
@@ -35,7 +35,7 @@ def execute(
     `report` is called after every measurement, `notify` with a line that a person should read once. `Interrupted` is
     raised between two steps once `stop_asked` returns true; the state is saved before.
     """
-    run = RunDirectory(place(config, out))
+    run = RunDirectory(run_location(config, out))
     if on_damage == "refuse" and run.read_manifest() is not None:
         return run
     check_writable(out)

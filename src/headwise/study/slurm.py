@@ -87,7 +87,7 @@ def _make_private(directory: Path) -> None:
 
 
 def _check_accepted(script: str) -> None:
-    """Let Slurm judge the job before anything is queued: a wrong queue, account or size is told at once."""
+    """Let Slurm judge the job before anything is queued: a wrong queue, account or size is refused at once."""
     try:
         answer = subprocess.run(
             ["sbatch", "--test-only"], input=script, capture_output=True, text=True, timeout=COMMAND_SECONDS

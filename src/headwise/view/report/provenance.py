@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any
 
+from headwise.core.keys import flatten
 from headwise.view.report.members import Member
-from headwise.view.report.sides import Side, differing_keys, flatten
+from headwise.view.report.sides import Side, differing_keys
 
 ABOUT = ("commit", "engine", "device", "threads", "python", "platform", "started", "ended")
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from headwise.core.errors import ConfigError
+from headwise.core.keys import flatten
 from headwise.core.trajectory import attribute
 from headwise.core.variables import DIMENSIONS
 from headwise.view.report.members import Member
@@ -40,18 +41,6 @@ def arrange(members: Sequence[Member]) -> list[Side]:
     groups = list(grouped.values())
     labels = _labels([group[0] for group in groups])
     return [Side(label, tuple(group)) for label, group in zip(labels, groups, strict=True)]
-
-
-def flatten(config: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Nested config keys as dotted ones, the way the command line writes them."""
-    flat: dict[str, Any] = {}
-    for key, value in config.items():
-        name = f"{prefix}{key}"
-        if isinstance(value, Mapping) and value:
-            flat |= flatten(value, f"{name}.")
-        else:
-            flat[name] = value
-    return flat
 
 
 def differing_keys(configs: Sequence[Mapping[str, Any]]) -> list[str]:
