@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from headwise.theory.page import render
+from headwise.theory.page import LIBRARIES, render
 from headwise.theory.stage_times import (
     combinations,
     compare_stage_times,
@@ -35,7 +35,8 @@ def test_a_small_table(tmp_path: Path) -> None:
     assert len(read) == len(rows)
     assert [row.head for row in read] == [row.head for row in rows]
     assert read[0].t1 == pytest.approx(rows[0].t1, rel=1e-5)
-    assert "6 of 6" in render([], stage_times=read)
+    checks = {"statements": [], "trials": 1, "seed": 0, "versions": dict.fromkeys(LIBRARIES, "1")}
+    assert "6 of 6" in render(checks, read)
 
 
 def test_the_stored_table_is_the_full_one_and_keeps_the_promise() -> None:

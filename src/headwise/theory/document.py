@@ -39,4 +39,4 @@ def check_document(results: Sequence[Result], *, trials: int, seed: int) -> dict
 def _outcome(outcome: Outcome) -> dict[str, Any]:
     """JSON knows no infinity: an unbounded error is null."""
     error = outcome.error if np.isfinite(outcome.error) else None
-    return {"verdict": outcome.verdict, "error": error, "evidence": outcome.evidence}
+    return {"verdict": outcome.verdict, "error": error, "allowed": outcome.allowed, "evidence": outcome.evidence}

@@ -9,6 +9,9 @@ from headwise.theory.edge import on_edge, potential, resting_share, solve_late_h
 from headwise.theory.instance import Array
 from headwise.theory.statement import Outcome, bound
 
+LATE = np.array([1e3, 1e4, 1e5])
+"""Times by which a head that starts inside the simplex is followed."""
+
 
 def draw_edge(rng: np.random.Generator, n: int) -> tuple[Target, Array, Array, float]:
     """A start on the edge that meets the theorem's hypotheses: ordering and φ(0) > 0."""
@@ -45,11 +48,11 @@ def corrected_limit(rng: np.random.Generator, trials: int, n: int) -> Outcome:
         m = float(target.strengths[n - 1])
         V, attention = solve_late_head(target, n, c, s, np.array([0.0, 2e3]))
         share = float(attention[-1, n - 1])
-        told = resting_share(m, b=b, norm=float(np.sum(c**2)))
-        exact += [abs(V[-1, n - 1] * share / m - 1), abs(share - told)]
+        resting = resting_share(m, b=b, norm=float(np.sum(c**2)))
+        exact += [abs(V[-1, n - 1] * share / m - 1), abs(share - resting)]
         exact.append(abs(float(potential(target, n, V[-1], attention[-1])) / (m**2 / 2) - 1))
         inside = 0.9 * s + 0.1 / target.positions
-        V, attention = solve_late_head(target, n, c, inside, np.array([1e3, 1e4, 1e5]))
+        V, attention = solve_late_head(target, n, c, inside, LATE)
         slow.append(float(np.abs(V[-1, n - 1] * attention[-1, n - 1] / m - 1)))
         if target.positions > n:
             off = 1 - attention[:, n - 1]
@@ -61,7 +64,7 @@ def corrected_limit(rng: np.random.Generator, trials: int, n: int) -> Outcome:
         within=1e-4,
         evidence=(
             f"on the edge the product is m_n within {max(exact):.1g} and F(b) − ‖V'‖² selects b; from inside it is m_n "
-            f"within {max(slow):.1g} at t = 1e5 while, if T > n, 1 − ⟨s', s_n*⟩ falls like "
+            f"within {max(slow):.1g} at t = {LATE[-1]:g} while, if T > n, 1 − ⟨s', s_n*⟩ falls like "
             f"t^{max(returned, default=0.0):.2f} or faster"
         ),
     )

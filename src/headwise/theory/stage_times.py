@@ -63,16 +63,16 @@ def combinations() -> list[FlowConfig]:
 def compare_stage_times(configs: Sequence[FlowConfig], *, workers: int = 1, first_seed: int = 1000) -> list[Row]:
     """Predict, then solve each flow a third further than its predicted second stage, and note both."""
     rows = []
-    jobs, told = [], []
+    jobs, forecasts = [], []
     for seed, config in enumerate(configs, start=first_seed):
         forecast = predict(build_target(config, seed), initial_logits(config, seed), t_end=config.t_end)
         wanted = max(1.4 * (forecast.t2 or 0.0), 3 * (forecast.t1 or 0.0))
         # Ends are rounded up to a few values so that flows of one shape share a batch.
         end = min(config.t_end, float(125 * 2 ** int(np.ceil(np.log2(max(wanted, 125.0) / 125)))))
         jobs.append((config.changed({"t_end": end}), seed))
-        told.append(forecast)
+        forecasts.append(forecast)
     measured = ensemble(jobs, workers=workers)
-    for config, (_, seed), forecast, flow in zip(configs, jobs, told, measured, strict=True):
+    for config, (_, seed), forecast, flow in zip(configs, jobs, forecasts, measured, strict=True):
         t2 = flow.stage_times[1] if config.h > 1 else None
         error = None if t2 is None or forecast.t2 is None else forecast.t2 / t2 - 1
         rows.append(

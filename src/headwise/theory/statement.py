@@ -15,10 +15,14 @@ ROUNDING = 1e-9
 
 @dataclass(frozen=True)
 class Outcome:
-    """A verdict with the worst error over all instances and one line of evidence."""
+    """A verdict with the worst error over all instances, the largest error that does not fail, and a line about both.
+
+    The evidence is written before anybody knows the verdict: it says what was found, never what ought to be.
+    """
 
     verdict: Verdict
     error: float
+    allowed: float
     evidence: str
 
 
@@ -52,19 +56,19 @@ def identity(errors: Iterable[float], *, tolerance: float = ROUNDING, evidence: 
     """Exact up to `tolerance`, or not at all."""
     worst = _worst(errors)
     verdict: Verdict = "holds" if worst <= tolerance else "fails"
-    return Outcome(verdict, worst, evidence or f"worst relative error {worst:.2g} (allowed {tolerance:.0e})")
+    return Outcome(verdict, worst, tolerance, evidence or "largest relative difference over all instances")
 
 
 def bound(errors: Iterable[float], *, within: float, evidence: str) -> Outcome:
     """A statement of size or limit: holds when the worst error stays within what was announced."""
     worst = _worst(errors)
-    return Outcome("holds" if worst <= within else "fails", worst, evidence)
+    return Outcome("holds" if worst <= within else "fails", worst, within, evidence)
 
 
 def approximation(errors: Iterable[float], *, within: float, evidence: str) -> Outcome:
     """A statement that is meant approximately, and is not exact: how far is the result."""
     worst = _worst(errors)
-    return Outcome("approximate" if worst <= within else "fails", worst, evidence)
+    return Outcome("approximate" if worst <= within else "fails", worst, within, evidence)
 
 
 def _worst(errors: Iterable[float]) -> float:

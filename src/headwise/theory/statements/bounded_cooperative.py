@@ -17,6 +17,8 @@ from headwise.theory.instance import Array
 from headwise.theory.statement import Outcome, Statement, bound
 
 HEADS, T, SPAN, DELTA, SLACK = 3, 5, 6.0, 0.02, 1.1
+STRONGER, LARGE_SHARE, SMALL_SHARE = 4.0, 0.5, 0.05
+"""The factor on the strengths, and the two attentions on feature 2, for which constants are compared."""
 
 
 def start(target: Target, b: float) -> tuple[Array, Array]:
@@ -58,14 +60,15 @@ def base_target(scale: float) -> Target:
 
 
 def as_printed(rng: np.random.Generator, trials: int) -> Outcome:
-    """One constant for all problems: the constants of strengths 1 and 4 times, and of δ ten times smaller, compared."""
+    """One constant for all problems: those of larger strengths and of a smaller δ, compared with the plain one."""
     plain = growth_constant(base_target(1.0), 0.3)
-    stronger = growth_constant(base_target(4.0), 0.3) / plain
-    smaller = edge_constant(base_target(1.0), 0.05) / edge_constant(base_target(1.0), 0.5)
+    stronger = growth_constant(base_target(STRONGER), 0.3) / plain
+    smaller = edge_constant(base_target(1.0), SMALL_SHARE) / edge_constant(base_target(1.0), LARGE_SHARE)
     return bound(
         [stronger - 1, smaller - 1],
         within=0.1,
-        evidence=f"c grows {stronger:.1f}-fold with strengths times 4, {smaller:.1f}-fold with δ ten times smaller",
+        evidence=f"c grows {stronger:.1f}-fold with strengths times {STRONGER:g}, "
+        f"{smaller:.1f}-fold with δ smaller by {LARGE_SHARE / SMALL_SHARE:g}",
     )
 
 

@@ -40,8 +40,8 @@ def logit_error(
             f @ sum(a * x[p + 1 - i] for i, a in zip(g, row, strict=True))
             for f, g, row in zip(features, groups, alpha, strict=True)
         )
-        told = sum(c * f @ (head[p] @ x[:length]) for c, f, head in zip(scale, features, heads, strict=True))
-        worst = max(worst, float(np.abs(wanted - told).max()))
+        computed = sum(c * f @ (head[p] @ x[:length]) for c, f, head in zip(scale, features, heads, strict=True))
+        worst = max(worst, float(np.abs(wanted - computed).max()))
     return worst
 
 

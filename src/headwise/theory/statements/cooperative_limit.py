@@ -37,7 +37,7 @@ def searches(rng: np.random.Generator, trials: int) -> list[Search]:
             Search(
                 f"an interior start, h = {h}, T = {T}",
                 bool(share[1] < 0.9),
-                f"⟨s', s_2*⟩ is {share[0]:.3f} at t = 1e2 and {share[1]:.3f} at t = 1e5",
+                f"⟨s', s_2*⟩ is {share[0]:.3f} at t = {times[0]:g} and {share[1]:.3f} at t = {times[1]:g}",
             )
         )
     return found

@@ -18,6 +18,12 @@ from headwise.theory.statement import Outcome, Search, Statement, bound
 from headwise.theory.statements.coupling_rate import leading_gap
 
 HORIZON = 3e4
+STRONG, MODERATE = (20, 40), (0.5, 3)
+"""Ranges of the strengths from which counter-examples are drawn."""
+
+COSINE = 0.4
+NEAR = 1.5
+"""Times its leading term up to which 1 − s_1 counts as having arrived."""
 
 
 def final_state(target: Target, heads: int, c: Array, s: Array, *, t_end: float = HORIZON) -> tuple[Array, Array]:
@@ -51,7 +57,7 @@ def as_printed(rng: np.random.Generator, trials: int) -> Outcome:
         # Strong features move attention before the values have turned positive; equal negative alignments then push
         # attention off the strongest feature first. Moderate ones are drawn for comparison.
         h, share, ratio = int(rng.integers(2, 4)), float(rng.uniform(0.5, 1.2)), float(rng.uniform(1.02, 1.15))
-        for base, gaps in ((float(rng.uniform(20, 40)), strong), (float(rng.uniform(0.5, 3)), moderate)):
+        for base, gaps in ((float(rng.uniform(*STRONG)), strong), (float(rng.uniform(*MODERATE)), moderate)):
             target = singleton_target(base * np.power(ratio, np.arange(h)[::-1]), h + 2)
             uniform = np.full(h + 2, 1 / (h + 2))
             gaps.append(distance(target, h, np.full(h, -base * share), uniform, t_end=2e3))
@@ -61,8 +67,9 @@ def as_printed(rng: np.random.Generator, trials: int) -> Outcome:
         [*strong, stuck],
         within=0.25,
         evidence=(
-            f"starts with ⟨V(0), V_1*⟩ < 0 end away from s_1* in {lost:.0%} of problems with strengths 20 to 40 and "
-            f"{kept:.0%} with strengths 0.5 to 3; s(0) off all features stays where it is"
+            f"starts with ⟨V(0), V_1*⟩ < 0 end away from s_1* in {lost:.0%} of problems with strengths "
+            f"{STRONG[0]:g} to {STRONG[1]:g} and {kept:.0%} with strengths {MODERATE[0]:g} to {MODERATE[1]:g}; "
+            f"s(0) off all features ends {stuck:.2f} away"
         ),
     )
 
@@ -76,7 +83,9 @@ def as_corrected(rng: np.random.Generator, trials: int) -> Outcome:
         gap = distance(i.target(), i.heads, c, s)
         ratios.append(gap / leading_gap(i.target(), i.heads, HORIZON))
     return bound(
-        ratios, within=1.5, evidence=f"1 − s_1(t) is at most {max(ratios):.2f} times its leading term at t = 3e4"
+        ratios,
+        within=NEAR,
+        evidence=f"1 − s_1(t) is at most {max(ratios):.2f} times its leading term at t = {HORIZON:g}",
     )
 
 
@@ -84,7 +93,7 @@ def searches(rng: np.random.Generator, trials: int) -> list[Search]:
     """Each hypothesis dropped in turn."""
     tied = singleton_target(np.array([1.5, 1.5, 1.0]), 5)
     tie = final_state(tied, 3, np.zeros(3), np.full(5, 0.2))[1]
-    gram = np.full((3, 3), 0.4) + 0.6 * np.eye(3)
+    gram = np.full((3, 3), COSINE) + (1 - COSINE) * np.eye(3)
     related = singleton_target(np.array([2.0, 1.5, 1.0]), 5, gram)
     leaning = final_state(related, 3, np.zeros(3), np.full(5, 0.2))[1]
     square = singleton_target(np.array([2.0, 1.5, 1.0]), 3)
@@ -95,13 +104,13 @@ def searches(rng: np.random.Generator, trials: int) -> list[Search]:
             "strengths differ (m_1 = m_2)", bool(tie[0] < 0.75), f"s ends at {tie[0]:.3f}, {tie[1]:.3f} on the tied two"
         ),
         Search(
-            "features orthogonal (cosine 0.4)",
+            f"features orthogonal (cosine {COSINE:g})",
             bool(leaning[0] < 0.95),
             f"s ends at {leaning[0]:.3f}, {leaning[1]:.3f}, {leaning[2]:.3f}",
         ),
         Search(
             "unused positions exist (T = h)",
-            bool(tight > 1.5 * allowed),
+            bool(tight > NEAR * allowed),
             f"1 − s_1 = {tight:.2g}, rate allows {allowed:.2g}",
         ),
     ]

@@ -49,7 +49,7 @@ def as_corrected(rng: np.random.Generator, trials: int) -> Outcome:
         V = V - np.sum(V * i.features[0]) * i.features[0]
         shift = flow(i.goal, np.repeat(V[None], i.heads, 0), np.repeat(s[None], i.heads, 0))[0][0]
         errors.append(max(0.0, -float(np.sum(shift * i.features[0]))))
-    return bound(errors, within=1e-12, evidence=f"no escape in {len(errors)} boundary points")
+    return bound(errors, within=1e-12, evidence=f"largest speed outwards at {len(errors)} boundary points")
 
 
 STATEMENT = Statement(

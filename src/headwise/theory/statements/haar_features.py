@@ -21,8 +21,8 @@ def cosines(rng: np.random.Generator, d: int, count: int) -> np.ndarray:
 
 def as_printed(rng: np.random.Generator, trials: int) -> Outcome:
     worst = [float(np.abs(cosines(rng, d, 2 * trials)).max()) for d in SIZES]
-    table = ", ".join(f"d = {d}: {w:.3f}" for d, w in zip(SIZES, worst, strict=True))
-    return approximation(worst, within=0.8, evidence=f"largest |⟨V_i*, V_j*⟩| {table}; not zero, of order 1/d")
+    table = ", ".join(f"{w:.3f} for d = {d} (1/d = {1 / d:.3f})" for d, w in zip(SIZES, worst, strict=True))
+    return approximation(worst, within=0.8, evidence=f"largest |⟨V_i*, V_j*⟩| {table}")
 
 
 def as_corrected(rng: np.random.Generator, trials: int) -> Outcome:

@@ -42,7 +42,7 @@ def as_corrected(rng: np.random.Generator, trials: int) -> Outcome:
         wrong.append(float((start_potential(m1, m2, h, moved=eps, tilted=eps) > 0) != condition))
         small = 1e-3 * eps * m2 / ((m1 / h) ** 2 + eps**2)
         wrong.append(float(start_potential(m1, m2, h, moved=eps, tilted=min(small, 0.5)) <= 0))
-    return bound(wrong, within=0.0, evidence=f"the condition decides the sign in all of {len(wrong)} draws")
+    return bound(wrong, within=0.0, evidence=f"the condition misses the sign in {sum(wrong):.0f} of {len(wrong)} draws")
 
 
 STATEMENT = Statement(

@@ -10,6 +10,8 @@ from headwise.flow.systems import coupled
 from headwise.theory.instance import draw_instance
 from headwise.theory.statement import Outcome, Statement, bound
 
+TIMES = np.linspace(0.05, 2, 40)
+
 
 def as_printed(rng: np.random.Generator, trials: int) -> Outcome:
     """Smallest lead of feature 1 and of position 1 after a short time, where ordering is claimed."""
@@ -18,13 +20,15 @@ def as_printed(rng: np.random.Generator, trials: int) -> Outcome:
         i = draw_instance(rng)
         system = coupled(i.target(), i.heads)
         y = system.pack(State(np.zeros((1, i.heads)), np.zeros((1, i.positions))))
-        state = system.unpack(
-            integrate(system.field, y, t_end=2.0, rtol=1e-11, atol=1e-14).at(np.linspace(0.05, 2, 40))
-        )
+        state = system.unpack(integrate(system.field, y, t_end=TIMES[-1], rtol=1e-11, atol=1e-14).at(TIMES))
         c, s = state.coefficients[:, 0], system.attention(state)[:, 0]
         deficits.append(max(0.0, float((c[:, 1:] - c[:, :1]).max()), float((s[:, 1:] - s[:, :1]).max())))
+    led = sum(deficit == 0 for deficit in deficits)
     return bound(
-        deficits, within=0.0, evidence="feature 1 leads the values and position 1 the attention at all small times"
+        deficits,
+        within=0.0,
+        evidence=f"feature 1 leads the values and position 1 the attention from t = {TIMES[0]:g} to {TIMES[-1]:g} in "
+        f"{led} of {len(deficits)} problems",
     )
 
 

@@ -42,8 +42,8 @@ def _errors(rng: np.random.Generator, trials: int, claim: Field) -> Outcome:
     errors = []
     for _ in range(trials):
         i, sigma = draw_instance(rng), float(rng.uniform(1.3, 3.0))
-        truth, told = scaled_covariance(i, i.V, i.s, sigma), claim(i, i.V, i.s, sigma)
-        errors.append(max(relative_error(a, b) for a, b in zip(truth, told, strict=True)))
+        truth, claimed = scaled_covariance(i, i.V, i.s, sigma), claim(i, i.V, i.s, sigma)
+        errors.append(max(relative_error(a, b) for a, b in zip(truth, claimed, strict=True)))
     return identity(errors)
 
 

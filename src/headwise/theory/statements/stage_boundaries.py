@@ -1,6 +1,6 @@
 """App. D: stages in the order of importance with boundaries near t = 25 and t = 300, by the noise that is printed.
 
-The order holds for either reading of the noise. The boundaries are met with noise of deviation 1e-3 on the logits. Read
+The order holds for either meaning of the noise. The boundaries are met with noise of deviation 1e-3 on the logits. Read
 literally, covariance 1e-6 on s disturbs attention of 1/40 forty times more, and the later stages come too early.
 """
 
@@ -12,6 +12,12 @@ from headwise.flow.config import FlowConfig, NoiseKind
 from headwise.flow.ensemble import FlowSummary, ensemble
 from headwise.theory.statement import Outcome, Statement, Verdict
 
+FIRST, SECOND = 25, 300
+"""Times that the paper names as the boundaries between stages."""
+
+SOME = 0.25
+"""Share of seeds that may miss the boundaries or the order where the statement holds approximately."""
+
 
 def flows(rng: np.random.Generator, trials: int, noise: NoiseKind) -> list[FlowSummary]:
     """As in App. D: T = 40, h = 3, m = 1.7, with strengths m^(h−k)."""
@@ -21,20 +27,22 @@ def flows(rng: np.random.Generator, trials: int, noise: NoiseKind) -> list[FlowS
 
 
 def separated(flow: FlowSummary) -> bool:
-    """t_1 < 25 < t_2 < 300 < t_3, a stage not reached by the end counting as late."""
+    """t_1 < `FIRST` < t_2 < `SECOND` < t_3, a stage not reached by the end counting as late."""
     t1, t2, t3 = (np.inf if t is None else t for t in flow.stage_times)
-    return bool(t1 < 25 < t2 < 300 < t3)
+    return bool(t1 < FIRST < t2 < SECOND < t3)
 
 
 def _outcome(rng: np.random.Generator, trials: int, noise: NoiseKind) -> Outcome:
     found = flows(rng, trials, noise)
     met = float(np.mean([separated(flow) for flow in found]))
     ordered = float(np.mean([flow.stage_features in ((1, 2, 3), (1, 2, None)) for flow in found]))
-    verdict: Verdict = "holds" if met == 1 and ordered == 1 else "approximate" if min(met, ordered) >= 0.75 else "fails"
+    missed = 1 - min(met, ordered)
+    verdict: Verdict = "holds" if missed == 0 else "approximate" if missed <= SOME else "fails"
     middle = np.median([[np.nan if t is None else t for t in flow.stage_times] for flow in found], axis=0)
     return Outcome(
         verdict,
-        1 - min(met, ordered),
+        missed,
+        SOME,
         f"noise {noise}: {met:.0%} of {len(found)} seeds meet both boundaries, {ordered:.0%} keep the order; "
         f"median t_1, t_2 = {middle[0]:.1f}, {middle[1]:.0f}",
     )
@@ -51,7 +59,7 @@ def as_corrected(rng: np.random.Generator, trials: int) -> Outcome:
 STATEMENT = Statement(
     "stage-boundaries",
     "App. D, simulation",
-    "noise of covariance 1e-6·I on s: three ordered stages, separated by t = 25 and t = 300",
+    f"noise of covariance 1e-6·I on s: three ordered stages, separated by t = {FIRST} and t = {SECOND}",
     "so with noise of deviation 1e-3 on the logits",
     as_printed,
     as_corrected,

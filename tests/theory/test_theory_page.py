@@ -1,0 +1,79 @@
+"""docs/theory.md is what its checks say, and the checks are those of the statements as they stand."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from headwise.theory import late_limit
+from headwise.theory.page import main, render
+from headwise.theory.registry import TRIALS, check_statement, load_statement, statement_names
+from headwise.theory.stage_times import read_csv
+
+ROOT = Path(__file__).parents[2]
+AGAIN = "python -m headwise.theory.page"
+
+
+@pytest.fixture(scope="module")
+def checks() -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((ROOT / "docs" / "theory.json").read_text(encoding="utf-8"))
+    return found
+
+
+def test_the_page_is_made_from_the_stored_checks(checks: dict[str, Any]) -> None:
+    page = (ROOT / "docs" / "theory.md").read_text(encoding="utf-8")
+    assert page == render(checks, read_csv(ROOT / "results" / "stage-times.csv")), f"run {AGAIN}"
+
+
+def test_the_stored_checks_are_of_the_present_statements(checks: dict[str, Any]) -> None:
+    """A statement added, removed or reworded, or another number of trials, makes the page out of date."""
+    assert (checks["schema"], checks["trials"], checks["seed"]) == (1, TRIALS, 0)
+    assert [stored["name"] for stored in checks["statements"]] == statement_names(), f"run {AGAIN} --check"
+    for stored in checks["statements"]:
+        statement = load_statement(stored["name"])
+        words = (stored["label"], stored["printed"]["claim"], stored["corrected"]["claim"])
+        assert words == (statement.label, statement.claim, statement.correction), f"run {AGAIN} --check"
+
+
+@pytest.mark.parametrize("name", ["kernel", "ordering", "cooperative-region", "initial-loss", "value-bound"])
+def test_a_stored_check_can_be_repeated(name: str, checks: dict[str, Any]) -> None:
+    """Verdict, error and what is allowed; errors that are rounding alone may differ between machines."""
+    stored = next(one for one in checks["statements"] if one["name"] == name)
+    again = check_statement(name, TRIALS, 0)
+    for form, outcome in (("printed", again.printed), ("corrected", again.corrected)):
+        assert stored[form]["verdict"] == outcome.verdict
+        assert stored[form]["allowed"] == outcome.allowed
+        assert stored[form]["error"] == pytest.approx(outcome.error, rel=1e-3, abs=1e-9)
+
+
+def test_an_error_that_is_not_finite_is_shown(checks: dict[str, Any]) -> None:
+    statement = checks["statements"][0]
+    broken = {**statement, "printed": {**statement["printed"], "error": None}}
+    assert "fails (not finite)" in render({**checks, "statements": [broken]})
+
+
+def test_the_page_is_written_where_it_is_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    main([str(tmp_path / "page.md")])
+    assert (tmp_path / "page.md").read_text(encoding="utf-8") == (ROOT / "docs" / "theory.md").read_text(
+        encoding="utf-8"
+    )
+
+
+@pytest.mark.parametrize("name", statement_names())
+def test_no_evidence_has_a_number_typed_into_it(name: str) -> None:
+    """Numbers in evidence are measured or are the constants of the check itself."""
+    modules = [inspect.getmodule(load_statement(name).as_printed), late_limit]
+    for module in modules:
+        assert module is not None
+        for node in ast.walk(ast.parse(inspect.getsource(module))):
+            if isinstance(node, ast.keyword) and node.arg == "evidence":
+                for part in ast.walk(node.value):
+                    if isinstance(part, ast.Constant) and isinstance(part.value, str):
+                        assert not re.search(r"\d\.\d|\de-?\d|= ?-?\d| \d+ ?%", part.value), part.value
