@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from headwise.phases.calibration.page import CANDIDATES, SCORING_SEED, SEED, halves, page, trial
+from headwise.phases.calibration.calibrate import CANDIDATES, SCORING_SEED, SEED, halves, trial
+from headwise.phases.calibration.page import page
 from headwise.phases.calibration.scoring import Exam, moved_at_most_one_interval, prepare, score
 from headwise.phases.calibration.synthetic import Ranges, draw_case, suite
 from headwise.phases.config import DEFAULT

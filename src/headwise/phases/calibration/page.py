@@ -1,60 +1,19 @@
-"""Compare thresholds on one half of the synthetic suite, score them on a half drawn afresh, write docs/detection.md.
+"""The text of docs/detection.md: thresholds compared on one half of the synthetic suite, scored on a half drawn afresh.
 
 The page is made by this module alone: change the generator or a threshold, run `python -m headwise.phases.calibration`
-again, and commit the page it writes. The search is deliberately small (one threshold at a time, a few values each): the
-page shows how flat the optimum is.
+again, and commit the page it writes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from headwise.core.markdown import markdown_table
+from headwise.phases.calibration.calibrate import CASES, SCORING_SEED, SEED, halves, trials
 from headwise.phases.calibration.scoring import Exam, Score, moved_at_most_one_interval, prepare, score
 from headwise.phases.calibration.synthetic import Ranges, suite
 from headwise.phases.config import DEFAULT, Thresholds
 from headwise.phases.views import VIEWS, ViewName
-
-CASES = 600
-SEED = 0
-"""The detector and its thresholds were developed with all cases of this seed in view."""
-SCORING_SEED = 2
-"""Cases of this seed were first drawn when everything was fixed. Looking at them and changing something spends it."""
-CANDIDATES: Mapping[str, tuple[float, ...]] = {
-    "penalty": (0.0005, 0.001, 0.002, 0.004, 0.01),
-    "floor": (0.01, 0.02, 0.04),
-    "drop": (0.08, 0.12, 0.2),
-    "shoulder": (0.01, 0.02, 0.04, 0.08),
-    "band": (0.1, 0.15, 0.2, 0.25),
-    "noise": (3.0, 5.0, 8.0),
-    "plateau": (0.02, 0.03, 0.04, 0.05),
-    "dwell": (0.02, 0.04, 0.06),
-    "hold": (0.2, 0.25, 0.3),
-    "release": (0.1, 0.15, 0.2, 0.24),
-    "copied": (0.3, 0.35, 0.4),
-}
-OF_HEADS = ("dwell", "hold", "release", "copied")
-
-
-def halves(exams: Sequence[Exam]) -> tuple[list[Exam], list[Exam]]:
-    """The calibration half and the scoring half; each has as many staged as stage-free cases."""
-    return [e for e in exams if e.case.name // 2 % 2 == 0], [e for e in exams if e.case.name // 2 % 2 == 1]
-
-
-def merit(scores: Sequence[Score]) -> float:
-    """What calibration maximises: right counts and found boundaries, a false stage costs as much as two misses."""
-    return min(s.right_count + s.recall - 2 * s.false_stages for s in scores)
-
-
-def trial(exams: Sequence[Exam], key: str, value: float, base: Thresholds) -> float:
-    """The merit with one threshold changed, over the views that use it."""
-    changed = base.changed({key: value})
-    names: tuple[ViewName, ...] = ("heads",) if key in OF_HEADS else ("function", "loss")
-    return merit([score(exams, name, changed) for name in names])
-
-
-def trials(exams: Sequence[Exam], base: Thresholds) -> dict[str, dict[float, float]]:
-    """The merit of every candidate value of every threshold, one at a time."""
-    return {key: {value: trial(exams, key, value, base) for value in values} for key, values in CANDIDATES.items()}
 
 
 def page(count: int = CASES) -> str:
@@ -108,95 +67,87 @@ is well defined, its beginning is not.
 """
 
 
+def _section(title: str, text: str, table: str) -> str:
+    return "\n\n".join(part for part in (f"## {title}", text.strip(), table) if part)
+
+
 def _ranges() -> str:
     ranges = Ranges()
     rows = [
-        f"| {name} | {field.description} | {_shown(getattr(ranges, name))} |"
-        for name, field in Ranges.model_fields.items()
+        (name, field.description, _range_text(getattr(ranges, name))) for name, field in Ranges.model_fields.items()
     ]
-    return "\n".join(["## Ranges of the generator", "", "| quantity | meaning | range |", "|---|---|---|", *rows])
+    return _section("Ranges of the generator", "", markdown_table(("quantity", "meaning", "range"), rows))
 
 
-def _shown(value: object) -> str:
+def _range_text(value: object) -> str:
     return f"{value[0]:g} to {value[1]:g}" if isinstance(value, tuple) else f"{value:g}"
 
 
 def _results(final: Mapping[ViewName, Score], stable: Mapping[ViewName, float]) -> str:
+    columns = (
+        "view",
+        "number of stages right",
+        "boundaries found (recall)",
+        "found ones real (precision)",
+        "false stages on stage-free runs",
+        "median error",
+        "95 % error",
+        "stable when thinned",
+    )
     rows = [
-        f"| {name} | {s.right_count:.1%} | {s.recall:.1%} | {s.precision:.1%} | {s.false_stages:.1%} | "
-        f"{s.median_error:.2%} | {s.large_error:.2%} | {stable[name]:.1%} |"
+        (
+            name,
+            *(f"{share:.1%}" for share in (s.right_count, s.recall, s.precision, s.false_stages)),
+            f"{s.median_error:.2%}",
+            f"{s.large_error:.2%}",
+            f"{stable[name]:.1%}",
+        )
         for name, s in final.items()
     ]
-    head = [
-        "## Scores on cases first drawn when everything was fixed",
-        "",
-        "A boundary is found when it is within 5 % of the run's length. Errors are shares of that length. The last",
-        "column is the share of trajectories *with* stages whose boundaries all stay and move by at most one new",
-        "interval when every second evaluation is dropped.",
-        "",
-        "| view | number of stages right | boundaries found (recall) | found ones real (precision) | "
-        "false stages on stage-free runs | median error | 95 % error | stable when thinned |",
-        "|---|---|---|---|---|---|---|---|",
-    ]
-    return "\n".join(head + rows)
+    return _section("Scores on cases first drawn when everything was fixed", _RESULTS, markdown_table(columns, rows))
+
+
+_RESULTS = """
+A boundary is found when it is within 5 % of the run's length. Errors are shares of that length. The last
+column is the share of trajectories *with* stages whose boundaries all stay and move by at most one new
+interval when every second evaluation is dropped.
+"""
 
 
 def _chosen(merits: Mapping[str, Mapping[float, float]]) -> str:
     rows = []
     for key, values in merits.items():
         default = getattr(DEFAULT, key)
-        cells = ", ".join(
-            f"{'**' if v == default else ''}{v:g}: {m:.3f}{'**' if v == default else ''}" for v, m in values.items()
-        )
-        rows.append(f"| {key} | {Thresholds.model_fields[key].description} | {cells} |")
-    head = [
-        "## The choice",
-        "",
-        "Merit on the calibration half for each value of one threshold with the others as chosen (bold): the share of",
-        "right counts plus the share of boundaries found, minus twice the share of false stages, of the worse of the",
-        "views that use the threshold. Two is perfect.",
-        "",
-        "| threshold | meaning | value: merit |",
-        "|---|---|---|",
-    ]
-    return "\n".join(head + rows)
+        cells = (f"**{v:g}: {m:.3f}**" if v == default else f"{v:g}: {m:.3f}" for v, m in values.items())
+        rows.append((key, Thresholds.model_fields[key].description, ", ".join(cells)))
+    return _section("The choice", _CHOICE, markdown_table(("threshold", "meaning", "value: merit"), rows))
+
+
+_CHOICE = """
+Merit on the calibration half for each value of one threshold with the others as chosen (bold): the share of
+right counts plus the share of boundaries found, minus twice the share of false stages, of the worse of the
+views that use the threshold. Two is perfect.
+"""
 
 
 def _penalties(exams: Sequence[Exam]) -> str:
+    views: tuple[ViewName, ...] = ("function", "loss")
     rows = []
     for factor in (0.1, 0.3, 1.0, 3.0, 10.0):
         changed = DEFAULT.changed({"penalty": DEFAULT.penalty * factor})
-        cells = [
-            f"{s.right_count:.1%} / {s.false_stages:.1%}"
-            for s in (score(exams, n, changed) for n in ("function", "loss"))
-        ]
-        rows.append(f"| {factor:g} | {changed.penalty:g} | {cells[0]} | {cells[1]} |")
-    head = [
-        "## Sensitivity to the penalty",
-        "",
-        "Number of stages right / false stages, on the scoring half.",
-        "",
-        "| factor | penalty | function | loss |",
-        "|---|---|---|---|",
-    ]
-    return "\n".join(head + rows)
+        scores = (score(exams, name, changed) for name in views)
+        cells = (f"{s.right_count:.1%} / {s.false_stages:.1%}" for s in scores)
+        rows.append((f"{factor:g}", f"{changed.penalty:g}", *cells))
+    text = "Number of stages right / false stages, on the scoring half."
+    return _section("Sensitivity to the penalty", text, markdown_table(("factor", "penalty", *views), rows))
 
 
 def _intervals(exams: Sequence[Exam]) -> str:
     rows = []
     for every in (1, 2, 3, 4):
-        thinned = [Exam(e.case, e.heads, every) for e in exams]
-        cells = [
-            f"{s.right_count:.1%} / {s.false_stages:.1%} / {s.median_error:.2%}"
-            for s in (score(thinned, name, DEFAULT) for name in VIEWS)
-        ]
-        rows.append(f"| {every} | " + " | ".join(cells) + " |")
-    head = [
-        "## Sensitivity to the evaluation interval",
-        "",
-        "Number of stages right / false stages / median error when only every n-th evaluation is kept.",
-        "",
-        "| n | " + " | ".join(VIEWS) + " |",
-        "|---|" + "---|" * len(VIEWS),
-    ]
-    return "\n".join(head + rows)
+        thinned = [Exam(exam.case, exam.heads, every) for exam in exams]
+        scores = (score(thinned, name, DEFAULT) for name in VIEWS)
+        cells = (f"{s.right_count:.1%} / {s.false_stages:.1%} / {s.median_error:.2%}" for s in scores)
+        rows.append((str(every), *cells))
+    text = "Number of stages right / false stages / median error when only every n-th evaluation is kept."
+    return _section("Sensitivity to the evaluation interval", text, markdown_table(("n", *VIEWS), rows))
