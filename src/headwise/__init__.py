@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from headwise.api import check, load, train
+    from headwise.api import load, train
     from headwise.flow.config import FlowConfig
     from headwise.flow.presets import flow_preset
     from headwise.flow.seeds import simulate_seeds
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from headwise.study.flows import keep_flow
     from headwise.study.summary import show
     from headwise.task.config import TaskConfig
+    from headwise.theory.check import check, list_statements
     from headwise.training.config import TrainConfig
     from headwise.view.report.page import page, refresh_page
 
@@ -42,7 +43,8 @@ _HOME = {
     "probe_folder": "headwise.probe.probe_folder",
     "refresh_page": "headwise.view.report.page",
     "show": "headwise.study.summary",
-    "check": "headwise.api",
+    "check": "headwise.theory.check",
+    "list_statements": "headwise.theory.check",
     "detect": "headwise.phases.detection",
     "detect_seeds": "headwise.phases.detection",
     "watch": "headwise.probe",
@@ -68,6 +70,7 @@ __all__ = [
     "keep_flow",
     "list_experiments",
     "list_runs",
+    "list_statements",
     "load",
     "page",
     "probe_folder",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -37,18 +37,3 @@ def train(config: RunConfig | Mapping[str, Any] | str, out: Path | str = "runs")
     from headwise.study.runner import execute
 
     return load(execute(as_run_config(config), out).path)
-
-
-def check(names: Sequence[str] = (), *, trials: int = 20, seed: int = 0) -> list[dict[str, Any]]:
-    """The paper's statements, as printed and as corrected, each with verdict and worst error; all without names.
-
-    >>> [statement] = check(["ordering"], trials=5)
-    >>> statement["printed"]["verdict"], statement["corrected"]["verdict"]
-    ('fails', 'holds')
-    """
-    from headwise.theory.document import check_document
-    from headwise.theory.registry import run_checks
-
-    results = run_checks(names, trials=trials, seed=seed)
-    statements: list[dict[str, Any]] = check_document(results, trials=trials, seed=seed)["statements"]
-    return statements

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from headwise.core.errors import ConfigError
-from headwise.theory.document import check_document
+from headwise.theory.check import check
 from headwise.theory.page import render
 from headwise.theory.registry import (
     MODULES,
@@ -20,7 +20,6 @@ from headwise.theory.registry import (
     load_statement,
     run_checks,
     statement_names,
-    to_table,
 )
 from headwise.theory.statement import approximation, bound, identity, relative_error
 
@@ -130,17 +129,18 @@ def test_parallel_checks_are_the_same_checks() -> None:
 
 
 def test_json_table_and_page() -> None:
-    results = run_checks(["kernel", "coupling-region", "cooperative-limit"], trials=2)
-    document = json.loads(json.dumps(check_document(results, trials=2, seed=0), allow_nan=False))
+    checked = check(["kernel", "coupling-region", "cooperative-limit"], trials=2, workers=1)
+    document = json.loads(json.dumps(checked.to_json(), allow_nan=False))
     assert [s["name"] for s in document["statements"]] == ["kernel", "coupling-region", "cooperative-limit"]
     for statement in document["statements"]:
         assert set(statement) >= {"name", "label", "printed", "corrected"}
         for side in ("printed", "corrected"):
             assert statement[side]["verdict"] in ("holds", "fails", "approximate")
             assert isinstance(statement[side]["error"], float)
-    table = to_table(results)
-    assert "Lemma kernel" in table
-    assert len(table.splitlines()) == 5
+    table = str(checked).splitlines()
+    assert "Lemma kernel" in table[2]
+    assert [line.split()[0] for line in table if not line.startswith(" ")][2:] == [one.name for one in checked]
+    assert max(map(len, table)) <= 80
     page = render(document)
     assert "## cooperative-limit" in page
     assert "(2 trials, seed 0)" in page

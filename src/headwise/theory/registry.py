@@ -1,4 +1,4 @@
-"""All statements in the order of the paper, and running them: in parallel, reproducibly, as a table."""
+"""All statements in the order of the paper, and running them: in parallel and reproducibly."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ def run_checks(
     for name in names:
         load_statement(name)
     wanted = [name for name in known if not names or name in names]
-    if workers == 1:
+    if workers == 1 or len(wanted) == 1:
         results = []
         for done, name in enumerate(wanted, start=1):
             results.append(check_statement(name, trials, seed))
@@ -158,16 +158,3 @@ def run_checks(
 def all_corrected_hold(results: Sequence[Result]) -> bool:
     """Whether no corrected statement fails: the exit code of the command line."""
     return all(result.corrected.verdict != "fails" for result in results)
-
-
-def _short(outcome: Outcome) -> str:
-    return f"{outcome.verdict} ({outcome.error:.2g})"
-
-
-def to_table(results: Sequence[Result]) -> str:
-    """A plain-text table: label, both verdicts with their errors."""
-    rows = [("statement", "in the paper", "as printed", "as corrected")]
-    rows += [(r.name, r.label, _short(r.printed), _short(r.corrected)) for r in results]
-    widths = [max(len(row[column]) for row in rows) for column in range(4)]
-    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
-    return "\n".join([lines[0], "  ".join("-" * width for width in widths), *lines[1:]])

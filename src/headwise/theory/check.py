@@ -1,0 +1,79 @@
+"""`check`: the paper's statements, as printed and as corrected, tested on random instances."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from headwise.core.errors import ConfigError
+from headwise.core.text import text_table
+from headwise.theory.document import check_document
+from headwise.theory.registry import TRIALS, Result, all_corrected_hold, run_checks, statement_names
+from headwise.theory.statement import Outcome
+
+
+@dataclass(frozen=True)
+class CheckedStatements:
+    """The result of each statement, in the order of the paper; `str` of this is what `headwise check` prints."""
+
+    results: tuple[Result, ...] = field(repr=False)
+    trials: int
+    seed: int
+
+    @property
+    def hold(self) -> bool:
+        """Whether every corrected statement holds, exactly or approximately."""
+        return all_corrected_hold(self.results)
+
+    def to_json(self) -> dict[str, Any]:
+        """`statements` with verdicts, errors and evidence, and what they were checked with, ready for JSON."""
+        return check_document(self.results, trials=self.trials, seed=self.seed)
+
+    def __iter__(self) -> Iterator[Result]:
+        return iter(self.results)
+
+    def __len__(self) -> int:
+        return len(self.results)
+
+    def __str__(self) -> str:
+        rows = [(one.name, one.label, _verdict(one.printed), _verdict(one.corrected)) for one in self.results]
+        return text_table(("statement", "in the paper", "as printed", "as corrected"), rows)
+
+
+def check(
+    names: Sequence[str] = (),
+    *,
+    trials: int = TRIALS,
+    seed: int = 0,
+    workers: int = 2,
+    progress: Callable[[int, int], None] | None = None,
+) -> CheckedStatements:
+    """Test the named statements, or all of them, each on `trials` random instances.
+
+    `progress` is called with how many statements are done and how many there are. With several workers and several
+    statements a script must stand under `if __name__ == "__main__":`, because each worker imports it.
+
+    >>> from headwise import check
+    >>> [statement] = check(["ordering"], trials=5)
+    >>> statement.printed.verdict, statement.corrected.verdict
+    ('fails', 'holds')
+    """
+    if workers < 1:
+        raise ConfigError(f"--workers {workers} must be at least 1")
+    results = run_checks(names, trials=trials, seed=seed, workers=workers, progress=progress)
+    return CheckedStatements(tuple(results), trials, seed)
+
+
+def list_statements() -> list[str]:
+    """The names that `check` takes, in the order of the paper.
+
+    >>> from headwise import list_statements
+    >>> "ordering" in list_statements()
+    True
+    """
+    return statement_names()
+
+
+def _verdict(outcome: Outcome) -> str:
+    return f"{outcome.verdict} ({outcome.error:.2g})"
