@@ -16,8 +16,8 @@ from headwise.model.config import FULL_PUBLISHED, ModelConfig
 from headwise.model.construction import construct
 from headwise.model.decoder import Decoder
 from headwise.model.initialise import initialise
+from headwise.model.input_rows import input_rows
 from headwise.model.reference import ReferenceEngine
-from headwise.model.views import view
 from headwise.task.chain import build_task, log_probabilities, sample
 from headwise.task.config import TaskConfig
 from headwise.task.predictors import predictor, prefix_names
@@ -92,7 +92,7 @@ def test_the_construction_measures_as_perfect(alpha: object) -> None:
     evaluator = Evaluator(
         ReferenceEngine(decoder, dropout_seed=0, chunk=50),
         task=task,
-        test=view(torch.from_numpy(sequences), ModelConfig(), predicted=5),
+        test=input_rows(torch.from_numpy(sequences), ModelConfig(), predicted=5),
         predictors=predictors,
         teacher=log_probabilities(task, sequences),
     )

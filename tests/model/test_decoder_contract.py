@@ -12,7 +12,7 @@ from headwise.model.config import FULL_PUBLISHED, FULL_TEXT, MINIMAL_PUBLISHED, 
 from headwise.model.decoder import Decoder
 from headwise.model.dropout import DropoutMasks
 from headwise.model.initialise import initialise
-from headwise.model.views import view
+from headwise.model.input_rows import input_rows
 
 SMALL = {"width": 12, "dropout": DropoutConfig()}
 
@@ -143,7 +143,7 @@ def test_band_hides_further_lags_and_nothing_else() -> None:
 def test_windows_slide_over_every_predicted_token() -> None:
     tokens = torch.arange(2 * 9).reshape(2, 9)  # w = 4 initial, T = 5 predicted
     config = ModelConfig(window=3)
-    inputs, targets, counted = view(tokens, config, predicted=5)
+    inputs, targets, counted = input_rows(tokens, config, predicted=5)
     assert counted == 1
     assert inputs.shape == (10, 3)
     for row, (window, target) in enumerate(zip(inputs, targets, strict=True)):

@@ -193,7 +193,7 @@ def test_a_language_model_and_its_base_are_one() -> None:
             tokens_of(),
             "get_encoder",
         ),
-        (lambda: model_of(DECODERS["GPT2"]()), torch.full((1, 4), 50), "knows 0..49"),
+        (lambda: model_of(DECODERS["GPT2"]()), torch.full((1, 4), 50), "has 0..49"),
         (lambda: model_of(DECODERS["GPT2"]()), tokens_of(1, 40), "has 32 positions"),
         (lambda: model_of(DECODERS["GPT2"]()).to("meta"), tokens_of(), "meta device"),
         (lambda: model_of(ENCODERS["BERT"]()), torch.tensor([[5, 6, 0, 0]]), "attention_mask"),

@@ -17,7 +17,7 @@ def gradient_errors(sizes: Sizes, paths: list[Contender]) -> dict[str, float]:
     """Relative error of the whole gradient in float32, of plain float32 itself and of each path.
 
     `relu_flips` counts hidden units that rounding alone turns on or off: such a unit moves the gradient by more than
-    rounding should, on every path alike, and an error above the usual is excused by nothing else.
+    rounding should, on every path alike; nothing else excuses a larger error.
     """
     decoder, inputs, targets = prepared(sizes)
     exact_decoder = copy.deepcopy(decoder).double()

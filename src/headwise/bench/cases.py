@@ -51,7 +51,7 @@ def paper_sizes(case: Name, *, batch: int = 3000) -> Sizes:
 
 
 def prepared(sizes: Sizes) -> tuple[Decoder, Tensor, Tensor]:
-    """A decoder with initial weights, and random tokens: the time does not depend on what they say."""
+    """A decoder with initial weights, and random tokens: the time does not depend on which."""
     decoder = Decoder(sizes.model, dictionary=sizes.d, positions=sizes.positions)
     initialise(decoder, SEED)
     rng = torch.Generator().manual_seed(SEED)

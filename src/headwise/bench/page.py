@@ -1,6 +1,6 @@
 """docs/performance.md, written from the benchmark's own output: `python -m headwise.bench.page [RESULT.json]`.
 
-Without a file it runs the benchmark, which takes about ten minutes and wants a quiet machine, and leaves the result
+Without a file it runs the benchmark, which takes about ten minutes and needs a quiet machine, and leaves the result
 beside the page as JSON.
 """
 

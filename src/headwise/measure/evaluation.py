@@ -12,7 +12,7 @@ from headwise.measure.attention import by_lag
 from headwise.measure.function import FunctionSpace
 from headwise.measure.values import align, value_circuits
 from headwise.model.engine import Engine
-from headwise.model.views import View
+from headwise.model.input_rows import InputRows
 from headwise.task.chain import Task
 
 
@@ -31,7 +31,7 @@ class Evaluator:
     """Measures an engine against a task; built once per run, then called at every scheduled step."""
 
     def __init__(
-        self, engine: Engine, *, task: Task, test: View, predictors: Mapping[str, np.ndarray], teacher: np.ndarray
+        self, engine: Engine, *, task: Task, test: InputRows, predictors: Mapping[str, np.ndarray], teacher: np.ndarray
     ) -> None:
         self.engine, self.task, self.test = engine, task, test
         parameter = next(engine.decoder.parameters())

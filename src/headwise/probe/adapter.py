@@ -1,8 +1,8 @@
 """What the probe asks of an adapter: run a model once on a batch and hand over each layer's attention.
 
-An adapter is one file in `headwise.probe.adapters` with an `ADAPTER` object; it knows one way in which models compute
-attention and nothing of lags, steps or files. Shape letters: B sequences, S positions, Q queries, K keys, H heads,
-E head size, D stream.
+An adapter is one file in `headwise.probe.adapters` with an `ADAPTER` object; it handles one way in which models compute
+attention and has nothing to do with lags, steps or files. Shape letters: B sequences, S positions, Q queries, K keys,
+H heads, E head size, D stream.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from torch import Tensor
 
 @dataclass(frozen=True)
 class Batch:
-    """Input of one forward pass: one tensor, or the keyword arguments of a model that wants several."""
+    """Input of one forward pass: one tensor, or the keyword arguments of a model that needs several."""
 
     tokens: Tensor
     """(B, S) token ids; (B, S, D) for modules that take embeddings"""
@@ -62,7 +62,7 @@ class Observer(Protocol):
         ...
 
     def note(self, text: str) -> None:
-        """Something a reader of the result must know; said once."""
+        """Something that a reader of the result must know; shown once."""
         ...
 
 
@@ -72,7 +72,7 @@ class Adapter(Protocol):
     name: str
 
     def claims(self, model: object) -> bool:
-        """Whether this adapter knows the model; must not import the library it is for."""
+        """Whether this adapter handles the model; must not import the library it is for."""
         ...
 
     def show(self, model: Any, batch: Batch, observer: Observer) -> None:

@@ -1,4 +1,4 @@
-"""One attention layer, added up over sequences and queries: everything a record says, in memory O(heads × lags).
+"""One attention layer, added up over sequences and queries: everything a record holds, in memory O(heads × lags).
 
 Lag = predicted position minus key position: a query's own token is lag 1, the previous one lag 2, what lies ahead
 lags 0 and below. Means are over the counted queries, so a lag that a query cannot see counts as unattended, as in

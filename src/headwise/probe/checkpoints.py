@@ -99,10 +99,10 @@ def load_model(stored: StoredModel, *, pickle: Pickle, device: str) -> Any:
 
 
 def vocabulary_size(config: Any) -> int:
-    """Token ids the model knows."""
+    """How many token ids the model has."""
     size = getattr(config.get_text_config(), "vocab_size", None)
     if not isinstance(size, int):
-        raise ConfigError(f"{type(config).__name__} does not say how many tokens it knows; give them with --tokens")
+        raise ConfigError(f"{type(config).__name__} does not give the size of its vocabulary; give them with --tokens")
     return size
 
 

@@ -155,7 +155,7 @@ def _probe(stored: list[StoredModel], config: FolderConfig, tokens: Path | Kind)
     if isinstance(tokens, Path):
         shown = read_tokens(tokens, sequences=config.sequences, length=config.length, tokenizer=stored[0].path)
         if shown.min() < 0 or shown.max() >= size:
-            raise ConfigError(f"--tokens: ids range over {shown.min()}..{shown.max()}, the model knows 0..{size - 1}")
+            raise ConfigError(f"--tokens: ids range over {shown.min()}..{shown.max()}, the model has 0..{size - 1}")
     else:
         shown = synthetic(tokens, vocabulary=size, sequences=config.sequences, length=config.length, seed=config.seed)
     return Probe(shown, lags=config.lags, induction=config.induction)

@@ -16,8 +16,9 @@ from headwise.core.trajectory import check_record, head_overlap
 from headwise.probe.adapter import Adapter, Batch, Layer
 from headwise.probe.adapters import find_adapter
 from headwise.probe.block_sums import PLACES, BlockSums, induction_score
+from headwise.probe.restored_state import state_restored
 from headwise.probe.sequences import as_batch, on_device, passes, repeated_batch
-from headwise.probe.untouched import device_of, require_weights, untouched, unwrapped
+from headwise.probe.torch_model import device_of, require_weights, unwrapped
 
 Induction = Literal["on", "off"]
 
@@ -70,7 +71,7 @@ class Probe:
         adapter = self.adapter or find_adapter(model)
         batch = on_device(self.batch, device_of(model))
         sums = _Sums(self.queries)
-        with untouched(model):
+        with state_restored(model):
             for part in passes(batch):
                 sums.begin()
                 adapter.show(model, part, sums)
@@ -193,7 +194,7 @@ class _Scores:
         self.scores.append(induction_score(layer.attention_BHQK, self.period))
 
     def note(self, text: str) -> None:
-        """Already said by the pass over the user's batch."""
+        """Ignored: the pass over the user's batch has noted the same."""
 
 
 def _stacked(arrays: list[np.ndarray], blocks: list[BlockSums]) -> np.ndarray:

@@ -79,7 +79,7 @@ def repeated_batch(batch: Batch, *, count: int) -> tuple[Batch, int] | None:
     """Sequences of the same length that run twice through random tokens of the batch, and their period.
 
     Tokens are drawn from those the batch holds, so no vocabulary need be known. `None` where the input is no sequence
-    of tokens, is too short, or knows fewer than two tokens.
+    of tokens, is too short, or has fewer than two different tokens.
     """
     tokens = batch.tokens
     length = tokens.shape[1]

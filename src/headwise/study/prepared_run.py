@@ -12,8 +12,8 @@ from torch import Tensor
 from headwise.core.seeds import Stream, generator, integer_seed
 from headwise.measure.evaluation import Evaluator
 from headwise.model.initialise import initialise
+from headwise.model.input_rows import first_target, input_rows
 from headwise.model.paths import make_engine
-from headwise.model.views import first_target, view
 from headwise.store import RunDirectory
 from headwise.study.config import RunConfig
 from headwise.study.run_decoder import new_decoder
@@ -47,12 +47,12 @@ class PreparedRun:
 
     def rows(self, step: int) -> tuple[Tensor, Tensor]:
         """Inputs and targets of one step."""
-        seen = view(self.batches(step), self.config.model, predicted=self.config.task.T)
+        rows = input_rows(self.batches(step), self.config.model, predicted=self.config.task.T)
         device = self.config.compute.device
-        return seen.inputs.to(device), seen.targets.to(device)
+        return rows.inputs.to(device), rows.targets.to(device)
 
     def attributes(self) -> dict[str, object]:
-        """What a trajectory says about its origin."""
+        """Where the trajectory comes from, stored with it."""
         return {
             "source": "training",
             "experiment": self.config.experiment,
@@ -65,13 +65,13 @@ class PreparedRun:
 
     def _evaluator(self, windows: dict[int, RunDirectory]) -> Evaluator:
         config, task = self.config, self.task
-        seen = view(torch.from_numpy(self.test), config.model, predicted=config.task.T)
+        rows = input_rows(torch.from_numpy(self.test), config.model, predicted=config.task.T)
         device = config.compute.device
-        seen = seen._replace(inputs=seen.inputs.to(device), targets=seen.targets.to(device))
+        rows = rows._replace(inputs=rows.inputs.to(device), targets=rows.targets.to(device))
         names = prefix_names(task) + [f"bayes_{i}" for i in config.measure.bayes]
         tables = {name: predictor(task, name, seed=config.seed_of("data"))(self.test) for name in names}
         tables |= {f"window_{c}": window_predictions(run, self.test) for c, run in windows.items()}
         start = first_target(config.model, order=config.task.w)
-        shape = (*seen.targets.shape, config.task.d)
-        rows = {name: table[:, start:].reshape(shape) for name, table in tables.items()}
-        return Evaluator(self.engine, task=task, test=seen, predictors=rows, teacher=rows[prefix_names(task)[-1]])
+        shape = (*rows.targets.shape, config.task.d)
+        laws = {name: table[:, start:].reshape(shape) for name, table in tables.items()}
+        return Evaluator(self.engine, task=task, test=rows, predictors=laws, teacher=laws[prefix_names(task)[-1]])

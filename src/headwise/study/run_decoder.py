@@ -6,7 +6,7 @@ import torch
 
 from headwise.core.errors import ConfigError
 from headwise.model.decoder import Decoder
-from headwise.model.views import positions_needed
+from headwise.model.input_rows import positions_needed
 from headwise.study.config import RunConfig
 
 

@@ -12,8 +12,8 @@ from torch import Tensor
 from headwise.core.config import validated
 from headwise.core.errors import ConfigError
 from headwise.model.engine import Engine
+from headwise.model.input_rows import as_sequences, input_rows
 from headwise.model.paths import make_engine
-from headwise.model.views import as_sequences, view
 from headwise.store import RunDirectory
 from headwise.study.config import RunConfig
 from headwise.study.run_decoder import new_decoder
@@ -23,11 +23,11 @@ from headwise.training.state import load_weights
 def window_predictions(run: RunDirectory, sequences: np.ndarray) -> np.ndarray:
     """Log-probabilities, (sequences, T, d), of a stored restricted-context model."""
     config, engine = trained_engine(run)
-    seen = view(torch.from_numpy(sequences), config.model, predicted=config.task.T)
+    rows = input_rows(torch.from_numpy(sequences), config.model, predicted=config.task.T)
     parts: list[Tensor] = []
     engine.evaluate(
-        seen.inputs.to(config.compute.device),
-        counted=seen.counted,
+        rows.inputs.to(config.compute.device),
+        counted=rows.counted,
         visit=lambda part, logits: parts.append(logits.double().log_softmax(-1).cpu()),
     )
     whole = as_sequences(torch.cat(parts), config.model, order=config.task.w, predicted=config.task.T)

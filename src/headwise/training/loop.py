@@ -1,4 +1,4 @@
-"""The training loop, on one page. It knows no task and no metric: it is given batches, a validation and observers."""
+"""The training loop, on one page, for any task and any metric: batches, validation and observers are given to it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The adapters, in the order in which they are asked; the first that claims a model has it.
+"""The adapters, in the order in which they are tried; the first that claims a model is used for it.
 
 A new adapter is one file here that defines `ADAPTER`, and its name in `MODULES`.
 """
@@ -14,7 +14,7 @@ MODULES = ("own_decoder", "transformer_lens", "hugging_face", "torch_modules", "
 
 
 def find_adapter(model: object) -> Adapter:
-    """The adapter that knows this model."""
+    """The first adapter that claims this model."""
     for name in MODULES:
         adapter: Adapter = importlib.import_module(f"{__name__}.{name}").ADAPTER
         if adapter.claims(model):

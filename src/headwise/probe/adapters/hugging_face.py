@@ -168,7 +168,7 @@ def _require_decodable(model: Any, batch: Batch) -> None:
         return
     size = getattr(config, "vocab_size", None)
     if size is not None and (int(tokens.max()) >= size or int(tokens.min()) < 0):
-        raise ConfigError(f"tokens range over {int(tokens.min())}..{int(tokens.max())}, the model knows 0..{size - 1}")
+        raise ConfigError(f"tokens range over {int(tokens.min())}..{int(tokens.max())}, the model has 0..{size - 1}")
     longest = getattr(config, "max_position_embeddings", None)
     if longest is not None and tokens.shape[1] > longest:
         raise ConfigError(f"sequences of {tokens.shape[1]} tokens, but the model has {longest} positions; cut them")

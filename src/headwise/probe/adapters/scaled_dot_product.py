@@ -49,8 +49,8 @@ def explicit_weights(
     """The softmax that torch's function applies to the values; its signature, without dropout."""
     if query.ndim != 4:
         raise ConfigError(
-            f"scaled_dot_product_attention was called with shape {tuple(query.shape)}, where heads cannot be told from "
-            "sequences; reshape to (batch, heads, positions, size) or pass a function from tokens to attention"
+            f"scaled_dot_product_attention was called with shape {tuple(query.shape)}, where heads and sequences share "
+            "a dimension; reshape to (batch, heads, positions, size) or pass a function from tokens to attention"
         )
     if enable_gqa:
         key = key.repeat_interleave(query.shape[-3] // key.shape[-3], dim=-3)

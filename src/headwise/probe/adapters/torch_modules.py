@@ -1,8 +1,8 @@
 """Any torch module whose attention is `nn.MultiheadAttention` or `functional.scaled_dot_product_attention`.
 
-`nn.MultiheadAttention` gives its weights only when asked, and `nn.TransformerEncoderLayer` goes round it by a fused
-kernel when nothing is learned. For the probe's own pass the weights are asked for and the fused path is off; what each
-caller gets back is what it asked for.
+`nn.MultiheadAttention` returns its weights only when asked for them, and `nn.TransformerEncoderLayer` replaces it by a
+fused kernel outside training. In the probe's own pass the weights are asked for and the fused kernel is off; each
+caller still gets back what it asked for.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How a model sees sequences: whole, or as windows sliding over them.
+"""Stored sequences as the input rows of a model: whole, or as windows sliding over them.
 
 A stored sequence has w initial tokens and T predicted ones. Whole: the input is everything but the last token and
 the last T predictions count. Windows of c tokens: each predicted token that has c tokens before it is one row, and
@@ -14,8 +14,8 @@ from torch import Tensor
 from headwise.model.config import ModelConfig
 
 
-class View(NamedTuple):
-    """Rows as a model takes them."""
+class InputRows(NamedTuple):
+    """What a model is given, and what it should predict."""
 
     inputs: Tensor
     """(rows, positions)"""
@@ -34,16 +34,16 @@ def first_target(model: ModelConfig, *, order: int) -> int:
     return 0 if model.window is None else max(0, model.window - order)
 
 
-def view(tokens: Tensor, model: ModelConfig, *, predicted: int) -> View:
+def input_rows(tokens: Tensor, model: ModelConfig, *, predicted: int) -> InputRows:
     """Cut stored sequences, (count, w + T), into a model's rows."""
     order = tokens.shape[1] - predicted
     if model.window is None:
-        return View(tokens[:, :-1].contiguous(), tokens[:, order:].contiguous(), predicted)
+        return InputRows(tokens[:, :-1].contiguous(), tokens[:, order:].contiguous(), predicted)
     c = model.window
     start = order + first_target(model, order=order) - c
     windows = tokens[:, start:].unfold(1, c + 1, 1)
     rows = windows.reshape(-1, c + 1)
-    return View(rows[:, :-1].contiguous(), rows[:, -1:].contiguous(), 1)
+    return InputRows(rows[:, :-1].contiguous(), rows[:, -1:].contiguous(), 1)
 
 
 def as_sequences(rows: Tensor, model: ModelConfig, *, order: int, predicted: int) -> Tensor:
