@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from headwise.core.errors import ConfigError
+from headwise.phases.roles import head_roles
 from headwise.view.report import (
     Member,
     ShownStatement,
@@ -98,6 +99,8 @@ def test_heads_of_a_seed_are_put_into_their_roles() -> None:
     runs[1] = Member(other, "s1", seed=1, config=runs[1].config)
     side = page_data(arrange(runs))["sides"][0]
     assert side["runs"][1]["roles"] == [[2, 3, 1]]
+    drawn = head_roles([one.trajectory for one in runs])
+    assert [run["roles"] for run in side["runs"]] == [[[head + 1 for head in block] for block in own] for own in drawn]
     shares = unpack(side["runs"][1]["curves"])["attention_by_group"]
     assert np.array_equal(shares, member(1).trajectory["attention_by_group"].values.astype(np.float32))
     kept = [(o["head"], o["to"]) for o in side["runs"][1]["phases"]["offshoots"]]

@@ -25,9 +25,9 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print the report as one JSON document")
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = (
-        "Three independent views are compared: the loss (plateaus and drops), function space (which predictor\n"
-        "the model passes) and the heads (which pattern each copies). docs/detection.md says how far each can\n"
-        "be trusted.\n\nExamples:\n"
+        "Three independent views are compared: the loss (plateaus and drops), function\n"
+        "space (which predictor the model passes) and the heads (which pattern each\n"
+        "copies). docs/detection.md says how far each can be trusted.\n\nExamples:\n"
         "  headwise phases runs/minimal/*-s0\n"
         "  headwise phases runs/minimal/*-s[0-4] --json\n"
     )
