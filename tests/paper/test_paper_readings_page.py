@@ -1,10 +1,18 @@
-"""The page of the two readings tells what the configs are, not what they were."""
+"""The page of the two readings shows what the configs are and what is stored, not what they were."""
 
 from __future__ import annotations
 
+import ast
+import inspect
+import re
 from pathlib import Path
 
-from headwise.paper.readings_page import key_rows, render
+from headwise.paper import preset_differences
+from headwise.paper.entry import Claim
+from headwise.paper.levels import LEVELS
+from headwise.paper.manifest import ENTRIES
+from headwise.paper.preset_differences import differences
+from headwise.paper.readings_page import difference_table, key_rows, level_file, render
 from headwise.paper.verdict import Judgement, decide
 from headwise.paper.verdict_file import add_verdicts
 from headwise.study.experiments import EXPERIMENTS, experiment
@@ -41,3 +49,29 @@ def test_the_page_shows_both_readings_side_by_side(tmp_path: Path) -> None:
 def test_the_committed_page_is_up_to_date() -> None:
     root = Path(__file__).parents[2]
     assert (root / "docs" / "readings.md").read_text() == render(root / "results")
+
+
+def test_differences_name_claims_and_levels_that_exist() -> None:
+    for one in differences():
+        assert one.claims
+        assert all(isinstance(ENTRIES[claim], Claim) for claim in one.claims)
+        assert set(one.levels) <= {*LEVELS, "flow"}
+
+
+def test_numbers_of_the_presets_are_read_from_the_presets() -> None:
+    """No setting is typed a second time; what is left are formulas and counts."""
+    source = inspect.getsource(preset_differences)
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            assert not re.search(r"\d\.\d|\de-?\d|\d{2,}", node.value), node.value
+
+
+def test_the_table_of_differences_says_what_the_stored_verdicts_say(tmp_path: Path) -> None:
+    """Another verdict or level is another page."""
+    about = {"preset": "published", "scale": "paper", "quantity": "", "threshold": "", "published": None}
+    add_verdicts([decide({0: Judgement(False, 1.0)}, claim="windows", **about)], tmp_path)
+    columns, rows = ["run", "quantity", "matches"], [["sgd", "end of stage 1", "yes"], ["sgd", "end of stage 2", "no"]]
+    level_file(tmp_path, "sgd").write_text("\n".join(",".join(row) for row in [columns, *rows]))
+    table = difference_table(tmp_path)
+    assert "the exact law | not reproduced: windows |" in table
+    assert "not run: sgd; 1 of 2 numbers of `sgd` match (not: end of stage 2) |" in table

@@ -1,0 +1,78 @@
+"""What lies under results is of the claims and levels as they stand, and what is written about it agrees with it."""
+
+from __future__ import annotations
+
+import csv
+import re
+from pathlib import Path
+
+import pytest
+
+from headwise.paper.levels import COLUMNS, LEVELS
+from headwise.paper.manifest import ENTRIES
+from headwise.paper.readings_page import read_table
+from headwise.paper.verdict_file import read_verdicts
+
+RESULTS = Path(__file__).parents[2] / "results"
+FOLDERS = sorted(path.parent for path in RESULTS.glob("*/verdicts.json"))
+TABLES = sorted(RESULTS.glob("*/table-levels-*.csv"))
+
+
+def test_there_is_something_to_look_at() -> None:
+    assert [folder.name for folder in FOLDERS] == ["paper", "quick"]
+    assert len(TABLES) == len(FOLDERS) * (len(LEVELS) + 1)
+
+
+@pytest.mark.parametrize("path", TABLES, ids=lambda path: f"{path.parent.name}/{path.name}")
+def test_a_stored_table_is_of_the_present_levels(path: Path) -> None:
+    """A level added, changed or read otherwise makes the table out of date."""
+    columns, rows = read_table(path)
+    assert tuple(columns) == COLUMNS
+    name = path.stem.removeprefix("table-levels-").removesuffix("-published")
+    if name == "flow":
+        assert {row[0] for row in rows} == {"flow"}
+        return
+    assert [(run, what) for run, what, *_ in rows] == [(one.experiment, one.quantity) for one in LEVELS[name]]
+    for level, (_, _, published, measured, _, off, matches) in zip(LEVELS[name], rows, strict=True):
+        assert float(published.split()[0]) == level.published
+        if measured == "not found":
+            assert matches == "no"
+        else:
+            assert float(measured) - level.published == pytest.approx(
+                float(off), abs=0.01 * abs(float(measured)) + 0.01
+            )
+            assert matches.startswith("yes" if level.within(level.published + float(off)) else "no")
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
+def test_what_is_not_reproduced_is_discussed(folder: Path) -> None:
+    """The pages are written by hand; a verdict that changes must not leave them behind unnoticed."""
+    page = (folder / "README.md").read_text(encoding="utf-8")
+    discussed = set(re.findall(r"\*\*([a-z-]+)\*\*|`([a-z-]+)`", page))
+    names = {name for pair in discussed for name in pair if name}
+    for verdict in read_verdicts(folder / "verdicts.json"):
+        assert verdict.claim in ENTRIES
+        if verdict.outcome != "reproduced" and verdict.preset == "published":
+            assert verdict.claim in names, f"{verdict.claim}: {verdict.text}"
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
+def test_what_is_said_not_to_hold_does_not(folder: Path) -> None:
+    page = (folder / "README.md").read_text(encoding="utf-8")
+    outcomes = {v.claim: v.outcome for v in read_verdicts(folder / "verdicts.json") if v.preset == "published"}
+    part = page.partition("does not hold")[2].partition("\n## ")[0].partition("The reverse:")[0]
+    said = {
+        name for line in part.splitlines() if line.startswith("- **") for name in re.findall(r"\*\*([a-z-]+)", line)
+    }
+    assert said - {"text"}
+    for claim in said - {"text"}:
+        assert outcomes[claim] != "reproduced", claim
+
+
+def test_slopes_of_the_phase_diagram_are_those_of_its_table() -> None:
+    page = " ".join((RESULTS / "phase-diagram" / "README.md").read_text(encoding="utf-8").split())
+    with (RESULTS / "phase-diagram" / "stage-times.csv").open(encoding="utf-8", newline="") as file:
+        rows = {float(row["m"]): row for row in csv.DictReader(file)}
+    for column in ("trained_per_decade", "flow_per_decade", "predicted_per_decade"):
+        *first, last = (f"{float(rows[m][column]):.0f}" for m in (1.3, 1.5, 1.7, 2.0))
+        assert f"{', '.join(first)} and {last}" in page, column
