@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import doctest
 import json
+import re
 from pathlib import Path
 from typing import Any
 
+import matplotlib
 import pytest
+import xarray as xr
 from tests.conftest import tiny
 from tests.core.test_config_changed import command_line
 
 import headwise
-from headwise import FlowConfig, TrainConfig
+import headwise.study.experiments
+from headwise import FlowConfig, RunConfig, TrainConfig
 from headwise.core.errors import ConfigError
 from headwise.study.experiments import EXPERIMENTS, as_run_config
 
@@ -96,6 +101,28 @@ def test_train_takes_a_config_its_values_or_a_name(tmp_path: Path) -> None:
     assert headwise.train(stored, out=tmp_path).identical(first)
     assert list((tmp_path / "minimal").iterdir()) == [run]
     assert as_run_config("minimal") == headwise.experiment("minimal")
+
+
+def test_the_example_of_experiment_is_true() -> None:
+    results = doctest.testmod(headwise.study.experiments)
+    assert (results.attempted, results.failed) == (3, 0)
+
+
+def test_the_python_of_the_readme_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As it stands, but with a small task and few steps in place of a minute of training."""
+    asked: list[RunConfig] = []
+
+    def train_a_small_one(config: RunConfig, out: str) -> xr.Dataset:
+        asked.append(config)
+        return train(tiny(train__steps=60), out=tmp_path / out)
+
+    train = headwise.train
+    monkeypatch.setattr(headwise, "train", train_a_small_one, raising=False)
+    matplotlib.use("agg")
+    readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+    [code] = re.findall(r"```python\n(.*?)```", readme, flags=re.DOTALL)
+    exec(compile(code, "README.md", "exec"), {})
+    assert asked == [headwise.experiment("minimal", changes={"train.steps": 1000, "task.m": 1.5})]
 
 
 def test_flows_are_checked_too(tmp_path: Path) -> None:
