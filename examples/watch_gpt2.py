@@ -20,7 +20,8 @@ from headwise.core.seeds import Stream, generator
 from headwise.probe import Watch, watch
 from headwise.task.chain import Task, build_task, sample
 from headwise.task.config import TaskConfig
-from headwise.view.heads_by_lag import draw_heads_by_lag
+from headwise.view.sheets.heads_by_lag import heads_by_lag
+from headwise.view.write import write_sheet
 
 LANGUAGE = TaskConfig(d=20, w=8, T=24, h=3, groups=((2,), (5,), (8,)), alpha="sum", m=1.5)
 """Twenty words; each next one follows from three earlier ones, the nearest counting most."""
@@ -85,7 +86,7 @@ def main() -> None:
 
 def tell(w: Watch, out: Path) -> None:
     """The picture, the report, and its events in words."""
-    draw_heads_by_lag(w.trajectory, out / "heads_by_lag.png")
+    write_sheet(heads_by_lag(w.trajectory), out / "heads_by_lag.png")
     report = w.report().to_json()
     (out / "report.json").write_text(json.dumps(report, indent=2))
     for offshoot in report["offshoots"]:

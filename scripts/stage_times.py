@@ -6,7 +6,7 @@ Reads a table that `headwise collect` wrote of a sweep over task.m and model.ini
 and seed in it (h = 3, T = 20, deviation of the first logits = u) and predicts its second stage by linear response.
 Draws the end of the competitive phase of the trained runs, t_2 of the flows with the predictions as lines, and
 prediction against flow over h and T, from the table of `python -m headwise.theory.stage_times`. Writes beside the
-figure, as CSV, for each m how much later a decade of u makes it.
+figure its numbers as CSV, and in a second CSV, for each m, how much later a decade of u makes it.
 
 A step of AdamW is no unit of the flow's time and cross-entropy is not its loss, so what can be compared is the shape:
 later for smaller u, about so much per decade, and more per decade for larger m.
@@ -19,19 +19,18 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Literal
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 import pyarrow.parquet as pq
 
+from headwise.core.palette import group_colour
 from headwise.flow.config import FlowConfig
 from headwise.theory.stage_times import Row, compare_stage_times, read_csv, second_stage_rows
-from headwise.view.style import GROUPS, drawing, new_figure, save
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+from headwise.view.panels import Curve, Mark, Plot, Sheet
+from headwise.view.write import write_sheet
 
 FITTED = (1e-7, 1e-1)
 """Scales over which slopes are fitted; below them the trained runs bend, above them the flow's noise is not small."""
@@ -52,13 +51,13 @@ def main(arguments: Sequence[str]) -> int:
     flows = solve(sorted({key for key in trained if key[0] > 1}), seeds)
     solved, predicted = flow_times(flows)
     rows = slopes({"trained": trained, "flow": solved, "predicted": predicted})
-    with figure.with_suffix(".csv").open("w", newline="", encoding="utf-8") as file:
+    with figure.with_name(f"{figure.stem}-slopes.csv").open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(rows[0])
         writer.writerows([f"{value:.4g}" for value in row.values()] for row in rows)
     for row in rows:
         print("  ".join(f"{name} {value:.3g}" for name, value in row.items()))
-    draw(trained, solved, predicted, sizes, figure)
+    write_sheet(sheet(trained, solved, predicted, sizes), figure)
     return 0
 
 
@@ -116,56 +115,76 @@ def within(u: float) -> bool:
     return FITTED[0] * 0.999 <= u <= FITTED[1] * 1.001
 
 
-def draw(trained: Points, solved: Points, predicted: Points, sizes: Sequence[Row], path: Path) -> None:
+def sheet(trained: Points, solved: Points, predicted: Points, sizes: Sequence[Row]) -> Sheet:
     """Three panels: trained runs, flows with predictions, prediction against flow for all h and T."""
     ratios = sorted({m for m, u in trained if trained[m, u]} | {m for m, _ in solved})
-    with drawing():
-        figure = new_figure(8.4, 2.9)
-        left, middle, right = figure.subplots(1, 3)
-        for index, m in enumerate(ratios):
-            style = {"color": GROUPS[index % len(GROUPS)], "marker": MARKS[index % len(MARKS)]}
-            points(left, trained, m, label=f"$m$ = {m:g}", line="median", **style)
-            points(middle, solved, m, label=f"$m$ = {m:g}", line="none", **style)
-            line(middle, predicted, m, color=style["color"])
-        left.set(title="minimal model, AdamW", ylabel="end of competitive phase (step)", ylim=(0, None))
-        middle.set(title="flow (points), prediction (lines)", ylabel="second stage $t_2$", ylim=(0, None))
-        for axes in (left, middle):
-            axes.set(xscale="log", xlabel="initial scale $u$")
-            axes.invert_xaxis()
-        left.legend(fontsize=6.5, loc="upper left")
-        judged = [row for row in second_stage_rows(sizes) if row.t2 and row.t2_predicted]
-        for index, h in enumerate(sorted({row.h for row in judged})):
-            chosen = [row for row in judged if row.h == h]
-            right.plot(
-                [row.t2 for row in chosen],
-                [100 * (row.t2_error or 0.0) for row in chosen],
-                ls="none",
-                marker=MARKS[index],
-                ms=3.5,
-                color=GROUPS[index],
-                label=f"$h$ = {h}",
-            )
-        right.axhline(0, color="#888888", lw=0.8)
-        span = "–".join(str(f({row.T for row in judged})) for f in (min, max))
-        right.set(title=f"prediction against flow, $T$ = {span}", xscale="log", xlabel="second stage $t_2$")
-        right.set_ylabel("error of predicted $t_2$ (%)")
-        right.legend(fontsize=6.5)
-        save(figure, path)
+    left: list[Curve] = []
+    middle: list[Curve] = []
+    for index, m in enumerate(ratios):
+        left += [points(trained, m, index), medians(trained, m, index, "median")]
+        middle += [points(solved, m, index), medians(predicted, m, index, "predicted")]
+    judged = [row for row in second_stage_rows(sizes) if row.t2 and row.t2_predicted]
+    right = [errors([row for row in judged if row.h == h], h, index) for index, h in enumerate(unique_h(judged))]
+    span = "–".join(str(f({row.T for row in judged})) for f in (min, max))
+    return Sheet(
+        (
+            (
+                scales("minimal model, AdamW", "end of competitive phase (step)", left, legend="inside"),
+                scales("flow (points), prediction (lines)", "second stage $t_2$", middle, legend="none"),
+                Plot(
+                    f"prediction against flow, $T$ = {span}",
+                    "second stage $t_2$",
+                    "error of predicted $t_2$ (%)",
+                    tuple(right),
+                    xscale="log",
+                    marks=(Mark("no error", 0.0, axis="y", style="-", width=0.8),),
+                    legend="inside",
+                    height=2.9,
+                ),
+            ),
+        ),
+        width=8.4,
+    )
 
 
-def points(axes: Axes, times: Points, m: float, *, label: str, line: str, color: str, marker: str) -> None:
-    """Every seed as a point; optionally the medians joined."""
-    pairs = sorted((u, t) for (k, u), ts in times.items() if k == m for t in ts)
-    axes.plot(*zip(*pairs, strict=True), ls="none", marker=marker, ms=3.5, color=color, label=label)
-    if line == "median":
-        places = sorted({u for u, _ in pairs})
-        axes.plot(places, [float(np.median([t for v, t in pairs if v == u])) for u in places], color=color, lw=1.1)
+def unique_h(rows: Sequence[Row]) -> list[int]:
+    """The numbers of groups that occur."""
+    return sorted({row.h for row in rows})
 
 
-def line(axes: Axes, times: Points, m: float, *, color: str) -> None:
+def scales(title: str, ylabel: str, curves: Sequence[Curve], *, legend: Literal["inside", "none"]) -> Plot:
+    """Times over the initial scale, the smallest on the right."""
+    return Plot(
+        title,
+        "initial scale $u$",
+        ylabel,
+        tuple(curves),
+        (0, None),
+        xscale="log",
+        x_direction="falling",
+        legend=legend,
+        height=2.9,
+    )
+
+
+def points(times: Points, m: float, index: int) -> Curve:
+    """Every seed as a point."""
+    u, t = np.array(sorted((u, t) for (k, u), ts in times.items() if k == m for t in ts)).reshape(-1, 2).T
+    return Curve(f"$m$ = {m:g}", u, t, colour=group_colour(index), style="none", marker=MARKS[index % len(MARKS)])
+
+
+def medians(times: Points, m: float, index: int, kind: str) -> Curve:
     """Medians over seeds, joined."""
     pairs = sorted((u, float(np.median(ts))) for (k, u), ts in times.items() if k == m and ts)
-    axes.plot(*zip(*pairs, strict=True), color=color, lw=1.1)
+    u, t = np.array(pairs).reshape(-1, 2).T
+    return Curve("", u, t, colour=group_colour(index), width=1.1, name=f"m = {m:g}, {kind}")
+
+
+def errors(rows: Sequence[Row], h: int, index: int) -> Curve:
+    """Error of the predicted time in percent over the time of the flow."""
+    x = np.array([float(row.t2 or 0.0) for row in rows])
+    y = np.array([100 * (row.t2_error or 0.0) for row in rows])
+    return Curve(f"$h$ = {h}", x, y, colour=group_colour(index), style="none", marker=MARKS[index])
 
 
 if __name__ == "__main__":

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from headwise.core.trajectory import assemble
-from headwise.view.heads_by_lag import draw_heads_by_lag, nearest_lags, settled_lag
+from headwise.view.sheets.heads_by_lag import heads_by_lag, nearest_lags, settled_lag
+from headwise.view.write import write_sheet
 
 SCRIPT = Path(__file__).parents[2] / "examples" / "watch_gpt2.py"
 
@@ -34,5 +35,5 @@ def test_the_picture_shows_where_each_head_settled(tmp_path: Path) -> None:
     trajectory = assemble({"attention_by_lag": shares}, {"step": np.arange(20), "lag": lags})
     assert settled_lag(trajectory, block=1, head=2) == (0, 1.0)
     assert nearest_lags(trajectory, 3)["lag"].values.tolist() == [-1, 0, 1, 2, 3]
-    draw_heads_by_lag(trajectory, tmp_path / "heads.svg", lags=3)
+    write_sheet(heads_by_lag(trajectory, lags=3), tmp_path / "heads.svg")
     assert (tmp_path / "heads.svg").read_text().startswith("<?xml")

@@ -12,7 +12,8 @@ import pytest
 from headwise.core.errors import ConfigError
 from headwise.study.collect import last_fall
 from headwise.study.diagram import Diagram, phase_diagram
-from headwise.view.diagram import cell_text, draw_diagrams, legend_text, ticks, whole_levels
+from headwise.view.sheets.diagram import cell_text, diagram_sheet, legend_text, ticks, whole_levels
+from headwise.view.write import write_sheet
 
 
 @pytest.fixture
@@ -91,8 +92,13 @@ def test_unknown_names_are_told(table: Path) -> None:
 
 
 def test_it_is_drawn_with_and_without_detections(table: Path, tmp_path: Path) -> None:
-    draw_diagrams([read(table, name) for name in ("stages", "competitive-end", "order")], tmp_path / "d.pdf")
+    sheet = diagram_sheet([read(table, name) for name in ("stages", "competitive-end", "order")])
+    write_sheet(sheet, tmp_path / "d.pdf")
     assert (tmp_path / "d.pdf").stat().st_size > 5000
+    written = (tmp_path / "d.csv").read_text().splitlines()
+    assert written[0] == "quantity,task.m,model.init_scale,median,low,high,found,runs,lower_bound"
+    assert "competitive-end,1,0.001,,,,0,3,False" in written
+    assert len(written) == 1 + 3 * 4
 
 
 def test_ticks() -> None:

@@ -7,10 +7,14 @@ import json
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NoReturn, Protocol
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 from headwise.core.errors import ConfigError
 from headwise.core.keys import nearest_key
+
+if TYPE_CHECKING:
+    from headwise.view.panels import Sheet
 
 
 class Parser(argparse.ArgumentParser):
@@ -71,3 +75,18 @@ def say(text: str) -> None:
 def quietly(arguments: argparse.Namespace) -> Callable[[str], None]:
     """What takes lines about progress: stderr, or with --quiet nothing."""
     return (lambda line: None) if arguments.quiet else say
+
+
+def figure_file(text: str) -> Path:
+    """The type of every option that names a figure, so that a wrong ending is refused before anything is computed."""
+    from headwise.view.write import figure_path
+
+    return figure_path(text)
+
+
+def write_and_say(sheet: Sheet, path: Path) -> None:
+    """Draw a figure, write its numbers beside it, and say so."""
+    from headwise.view.write import write_sheet
+
+    picture, table = write_sheet(sheet, path)
+    say(f"wrote {picture} and {table}")

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import csv
 from pathlib import Path
 
-from headwise.cli.command import Command, print_json, refuse_extra, say
-
-COLUMNS = ("median", "low", "high", "found", "runs", "lower_bound")
+from headwise.cli.command import Command, figure_file, print_json, refuse_extra, write_and_say
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -20,7 +17,9 @@ def add(parser: argparse.ArgumentParser) -> None:
         help="stages, stages-heads, competitive-end, offshoots, order or excess-loss; several make panels "
         "(default: stages)",
     )  # fmt: skip
-    parser.add_argument("-o", "--to", type=Path, default=Path("diagram.png"), metavar="FILE", help="png, pdf or svg")
+    parser.add_argument(
+        "-o", "--to", type=figure_file, default=Path("diagram.png"), metavar="FILE", help="png, pdf or svg, with a CSV"
+    )
     parser.add_argument("--json", action="store_true", help="print the cells as one JSON document")
 
 
@@ -29,22 +28,13 @@ def run(arguments: argparse.Namespace, extra: list[str]) -> int:
     from headwise.core.errors import ConfigError
     from headwise.core.plain import plain
     from headwise.study.diagram import phase_diagram
-    from headwise.view.diagram import draw_diagrams
+    from headwise.view.sheets.diagram import COLUMNS, diagram_sheet
 
     if not arguments.table.is_file():
         raise ConfigError(f"{arguments.table} is not a file; `headwise collect DIR` writes runs.parquet")
     names = arguments.value or ["stages"]
     diagrams = [phase_diagram(arguments.table, x=arguments.x, y=arguments.y, quantity=name) for name in names]
-    draw_diagrams(diagrams, arguments.to)
-    with arguments.to.with_suffix(".csv").open("w", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow(["quantity", arguments.x, arguments.y, *COLUMNS])
-        for diagram in diagrams:
-            for j, y in enumerate(diagram.y):
-                for i, x in enumerate(diagram.x):
-                    cell = [plain(getattr(diagram, name)[j, i]) for name in COLUMNS]
-                    writer.writerow([diagram.quantity, x, y, *cell])
-    say(f"wrote {arguments.to} and its CSV")
+    write_and_say(diagram_sheet(diagrams), arguments.to)
     if arguments.json:
         print_json(
             [

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from headwise.cli.command import Command, print_result, say
+from headwise.cli.command import Command, figure_file, print_result, say, write_and_say
 from headwise.cli.overrides import describe_keys, literal, parse_overrides
 from headwise.cli.seeds import parse_seeds
 from headwise.core.errors import ConfigError
@@ -29,9 +29,17 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seeds", metavar="LIST", help="an ensemble, such as 0..99: a table instead of a stored run")
     parser.add_argument("--workers", type=int, default=1, metavar="N", help="processes for an ensemble (default: 1)")
     parser.add_argument("--out", type=Path, default=Path("runs"), metavar="DIR", help="root of runs (default: runs)")
-    parser.add_argument("--figure", type=Path, metavar="FILE", help="draw attention, values and loss (png, pdf, svg)")
     parser.add_argument(
-        "--overlay", type=Path, metavar="FILE", help="draw the theory over the flow, deviations printed"
+        "--figure",
+        type=figure_file,
+        metavar="FILE",
+        help="draw attention, values and loss (png, pdf, svg), with the numbers beside it as CSV",
+    )
+    parser.add_argument(
+        "--overlay",
+        type=figure_file,
+        metavar="FILE",
+        help="draw the theory over the flow, with the numbers beside it as CSV; deviations are printed",
     )
     parser.add_argument("--json", action="store_true", help="print the result as one JSON document")
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
@@ -67,10 +75,9 @@ def _solve_one(config: FlowConfig, arguments: argparse.Namespace) -> int:
         raise ConfigError("--seed takes one number; --seeds takes several")
     flow = keep_flow(config, seed[0], out=arguments.out)
     if arguments.figure is not None:
-        from headwise.view.flow import draw_flow
+        from headwise.view.sheets.flow import flow_sheet
 
-        draw_flow(flow.trajectory, arguments.figure)
-        say(f"wrote {arguments.figure}")
+        write_and_say(flow_sheet(flow.trajectory), arguments.figure)
     if arguments.overlay is not None:
         _draw_overlays(config, seed[0], arguments.overlay)
     print_result(flow, arguments)
@@ -81,15 +88,14 @@ def _draw_overlays(config: FlowConfig, seed: int, path: Path) -> None:
     """Theories start from states between the times that are kept, so the flow is solved again."""
     from headwise.flow.overlay import overlay_stages
     from headwise.flow.simulate import solve_flow
-    from headwise.view.flow import draw_overlays
+    from headwise.view.sheets.theory import theory_sheet
 
     overlays = overlay_stages(solve_flow(config, seed))
     for overlay in overlays:
         say(str(overlay))
     for stage in {2, 3} - {overlay.stage for overlay in overlays}:
         say(f"stage {stage}: no head leaves, so there is nothing to overlay")
-    draw_overlays(overlays, path)
-    say(f"wrote {path}")
+    write_and_say(theory_sheet(overlays), path)
 
 
 def _solve_seeds(config: FlowConfig, arguments: argparse.Namespace) -> int:

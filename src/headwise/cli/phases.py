@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from headwise.cli.command import Command, print_json, refuse_extra, say
+from headwise.cli.command import Command, figure_file, print_json, refuse_extra, write_and_say
 
 if TYPE_CHECKING:
     from headwise.phases.run_report import RunReport
@@ -21,7 +21,12 @@ def add(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="find the patterns in the attention instead of using the task's groups",
     )
-    parser.add_argument("--figure", type=Path, metavar="FILE", help="also draw the timeline (png, pdf, svg; one run)")
+    parser.add_argument(
+        "--figure",
+        type=figure_file,
+        metavar="FILE",
+        help="also draw the timeline of one run (png, pdf, svg), with its numbers beside it as CSV",
+    )
     parser.add_argument("--json", action="store_true", help="print the report as one JSON document")
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = (
@@ -47,10 +52,9 @@ def run(arguments: argparse.Namespace, extra: list[str]) -> int:
         return _show(detect_seeds(trajectories, groups=groups), json=arguments.json)
     report = detect(trajectories[0], groups=groups)
     if arguments.figure is not None:
-        from headwise.view.phases import draw_phases
+        from headwise.view.sheets.phases import phase_sheet
 
-        draw_phases(trajectories[0], report, arguments.figure)
-        say(f"wrote {arguments.figure}")
+        write_and_say(phase_sheet(trajectories[0], report), arguments.figure)
     return _show(report, json=arguments.json)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from headwise.cli.command import Command, print_result, quietly, refuse_extra
+from headwise.cli.command import Command, figure_file, print_result, quietly, refuse_extra, write_and_say
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -43,6 +43,12 @@ def add(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--device", default="cpu", metavar="NAME", help="a torch device (default: cpu)")
     parser.add_argument("--out", type=Path, default=Path("runs"), metavar="DIR", help="root of runs (default: runs)")
+    parser.add_argument(
+        "--figure",
+        type=figure_file,
+        metavar="FILE",
+        help="also draw which lags each head looks at (png, pdf, svg), with the numbers beside it as CSV",
+    )
     parser.add_argument("--json", action="store_true", help="print the result as one JSON document")
     parser.add_argument("-q", "--quiet", action="store_true", help="no progress")
 
@@ -69,6 +75,10 @@ def run(arguments: argparse.Namespace, extra: list[str]) -> int:
             notify=quietly(arguments),
             stop_asked=stop.asked,
         )
+    if arguments.figure is not None:
+        from headwise.view.sheets.heads_by_lag import heads_by_lag
+
+        write_and_say(heads_by_lag(found.trajectory), arguments.figure)
     print_result(found, arguments)
     return 0
 

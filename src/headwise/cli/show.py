@@ -5,13 +5,16 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from headwise.cli.command import Command, print_result, refuse_extra, say
+from headwise.cli.command import Command, figure_file, print_result, refuse_extra, write_and_say
 
 
 def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("run", type=Path, metavar="RUN", help="a run directory")
     parser.add_argument(
-        "--figure", type=Path, metavar="FILE", help="also draw KL curves and attention maps (png, pdf, svg)"
+        "--figure",
+        type=figure_file,
+        metavar="FILE",
+        help="also draw the run (png, pdf, svg), with its numbers beside it as CSV",
     )
     parser.add_argument("--json", action="store_true", help="print the result as one JSON document")
 
@@ -23,10 +26,9 @@ def run(arguments: argparse.Namespace, extra: list[str]) -> int:
     summary = show(arguments.run)
     if arguments.figure is not None:
         from headwise.store import load_trajectory
-        from headwise.view.overview import draw_overview
+        from headwise.view.sheets.run import run_sheet
 
-        draw_overview(load_trajectory(arguments.run), arguments.figure)
-        say(f"wrote {arguments.figure}")
+        write_and_say(run_sheet(load_trajectory(arguments.run)), arguments.figure)
     print_result(summary, arguments)
     return 0
 

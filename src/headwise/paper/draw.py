@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from headwise.core.errors import HeadwiseError
+from headwise.core.errors import ConfigError, HeadwiseError
 from headwise.paper.entry import Figure
 from headwise.paper.folder import locked, write_json
 from headwise.paper.plan import Plan
@@ -34,7 +34,7 @@ class Drawn:
 
 def draw_all(plan: Plan, into: Path, notify: Callable[[str], None] = lambda line: None) -> list[Drawn]:
     """PNG, PDF and CSV of every figure and table whose runs are there; what is left out is reported with its reason."""
-    from headwise.view.panels import draw_sheet, write_table
+    from headwise.view.write import write_sheet
 
     drawn = []
     for entry, preset in plan.pairs():
@@ -44,13 +44,15 @@ def draw_all(plan: Plan, into: Path, notify: Callable[[str], None] = lambda line
         if isinstance(evidence, str):
             notify(f"{entry.name} ({preset}) is not drawn: {evidence}")
             continue
-        sheet = entry.compose(evidence)
+        try:
+            sheet = entry.compose(evidence)
+        except ConfigError as error:
+            notify(f"{entry.name} ({preset}) is not drawn: {error}")
+            continue
         stem = into / f"{entry.name}-{preset}"
-        for suffix in (".png", ".pdf"):
-            draw_sheet(sheet, stem.with_name(stem.name + suffix))
-        write_table(sheet, stem.with_name(stem.name + ".csv"))
-        drawn.append(Drawn(entry.name, preset, plan.scale, stem.with_name(stem.name + ".png")))
-        notify(f"wrote {stem}.png, .pdf, .csv")
+        picture, *_ = write_sheet(sheet, f"{stem}.png", f"{stem}.pdf")
+        drawn.append(Drawn(entry.name, preset, plan.scale, picture))
+        notify(f"wrote {stem}.png, .pdf and .csv")
     return drawn
 
 

@@ -18,7 +18,7 @@ from headwise.core.predictors import predictor_label
 from headwise.paper.entry import Evidence, Figure
 from headwise.paper.flows import flow_config, solved
 from headwise.paper.quantities import best_index, first_below, passage, prefixes, report_of
-from headwise.view.panels import Grid, Sheet
+from headwise.view.panels import Sheet, Table
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -213,7 +213,7 @@ def compose(name: str) -> Callable[[Evidence], Sheet]:
         for level in LEVELS[name]:
             found = [value for run in evidence.runs[level.experiment] if (value := level.read(run)) is not None]
             rows.append(_row(level, found, len(evidence.seeds)))
-        return Sheet(((Grid(COLUMNS, tuple(rows)),),))
+        return Sheet(((Table(COLUMNS, tuple(rows)),),))
 
     return sheet
 
@@ -262,7 +262,7 @@ def flow_levels(evidence: Evidence) -> Sheet:
         level = Level("flow", f"loss after {k} stages", exact, "loss", lambda run: None)
         found = [loss(flow, reached, k) for flow, reached in zip(flows, times, strict=True)]
         rows.append(_row(level, [value for value in found if value is not None], len(flows)))
-    return Sheet(((Grid(COLUMNS, tuple(rows)),),))
+    return Sheet(((Table(COLUMNS, tuple(rows)),),))
 
 
 TABLES = (

@@ -99,10 +99,9 @@ def illustration(claim: Claim) -> Figure:
 
 
 def _losses(evidence: Evidence) -> Sheet:
-    from headwise.view.learning import excess_panel
-    from headwise.view.panels import Sheet
+    from headwise.view.sheets.losses import losses_sheet
 
-    return Sheet(((excess_panel(evidence.runs, title="Excess loss"),),))
+    return losses_sheet({"Excess loss": evidence.runs})
 
 
 def figures_of(claim: Claim) -> list[Figure]:

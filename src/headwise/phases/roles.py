@@ -21,6 +21,8 @@ Roles = list[list[int]]
 
 def head_roles(runs: Sequence[xr.Dataset]) -> list[Roles]:
     """The roles of each run's heads, the runs being seeds of one experiment."""
+    if len(runs) == 1:
+        return [own_order(runs[0])]
     return roles_in(detect_seeds(runs), runs)
 
 

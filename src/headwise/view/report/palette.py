@@ -1,8 +1,8 @@
-"""The colours of `view.style` on the page, and their brighter twins for a dark background."""
+"""The colours of `core.palette` on the page, and their brighter twins for a dark background."""
 
 from __future__ import annotations
 
-from headwise.view.style import GROUPS, HEADS
+from headwise.core.palette import GROUPS, HEADS
 
 HEADS_ON_DARK = ("#4AA8E8", "#F2B138", "#1FC796", "#E59AC4", "#A5DBFF", "#FF7F3F", "#F5EC6B", "#F4F4F4")
 """Head 1, 2, 3, ... in the order of `HEADS`: same hue, lighter."""

@@ -1,19 +1,15 @@
-"""A phase diagram as a figure: colour and number say the same, so that neither is needed alone."""
+"""A phase diagram: colour and number say the same, so that neither is needed alone."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
-from headwise.view.style import drawing, new_figure, save
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+from headwise.core.errors import ConfigError
+from headwise.view.panels import CellMap, Sheet
 
 KEYS = {
     "task.m": "importance ratio $m$",
@@ -29,7 +25,7 @@ KEYS = {
 }
 """Axis labels of keys that have a usual name; others are shown as they are."""
 
-ABSENT = "#E9E9E9"
+COLUMNS = ("median", "low", "high", "found", "runs", "lower_bound")
 MOST_LEVELS = 8
 FAR = 3
 
@@ -41,6 +37,8 @@ class Cells(Protocol):
     def x_key(self) -> str: ...
     @property
     def y_key(self) -> str: ...
+    @property
+    def quantity(self) -> str: ...
     @property
     def label(self) -> str: ...
     @property
@@ -61,54 +59,37 @@ class Cells(Protocol):
     def lower_bound(self) -> np.ndarray: ...
 
 
-def draw_diagrams(diagrams: Sequence[Cells], path: Path) -> None:
+def diagram_sheet(diagrams: Sequence[Cells]) -> Sheet:
     """One panel per quantity, sharing both axes; below them, what the signs in the cells mean."""
-    with drawing():
-        first = diagrams[0]
-        width = 1.0 + 0.46 * len(first.x)
-        figure = new_figure(0.3 + width * len(diagrams), 1.15 + 0.42 * len(first.y))
-        panels = figure.subplots(1, len(diagrams), sharey=True, squeeze=False)[0]
-        for axes, diagram in zip(panels, diagrams, strict=True):
-            draw_panel(figure, axes, diagram)
-        panels[0].set_ylabel(KEYS.get(first.y_key, first.y_key))
-        if notes := legend_text(diagrams):
-            figure.supxlabel(notes, fontsize=6.5, color="#444444", x=0.01, ha="left")
-        save(figure, path)
+    if not diagrams or not len(diagrams[0].x) or not len(diagrams[0].y):
+        raise ConfigError("there is nothing to draw: no run has values of both keys")
+    width = 1.0 + 0.46 * len(diagrams[0].x)
+    panels = tuple(cell_map(diagram) for diagram in diagrams)
+    return Sheet((panels,), layout="grid", width=0.3 + width * len(panels), notes=(legend_text(diagrams),))
 
 
-def draw_panel(figure: Figure, axes: Axes, diagram: Cells) -> None:
+def cell_map(diagram: Cells) -> CellMap:
     """One quantity: a cell's colour and large number are the median, the small ones its extent over seeds."""
-    from matplotlib import colormaps
-    from matplotlib.colors import BoundaryNorm, ListedColormap, Normalize
-
-    median = np.ma.masked_invalid(diagram.median)
-    marks: list[float] | None = None
-    if median.count() and (levels := whole_levels(diagram)):
-        shades = colormaps["cividis"](np.linspace(0.2, 0.9, max(len(levels), 2))[-len(levels) :])
-        colours, marks = ListedColormap(shades), [float(level) for level in levels]
-        norm: Normalize = BoundaryNorm(np.arange(levels[0], levels[-1] + 2) - 0.5, len(levels))
-    else:
-        colours = ListedColormap(colormaps["cividis"](np.linspace(0.0, 1.0, 256)))
-        norm = Normalize(*((median.min(), median.max()) if median.count() else (0.0, 1.0)))
-    edges_x, edges_y = np.arange(len(diagram.x) + 1) - 0.5, np.arange(len(diagram.y) + 1) - 0.5
-    picture = axes.pcolormesh(
-        edges_x, edges_y, median, cmap=colours.with_extremes(bad=ABSENT), norm=norm, edgecolors="white", linewidth=0.8
+    texts = np.array(
+        [[cell_text(diagram, j, i) for i in range(len(diagram.x))] for j in range(len(diagram.y))], dtype=object
     )
-    for j, i in np.ndindex(diagram.median.shape):
-        red, green, blue, _ = colours(norm(diagram.median[j, i])) if np.isfinite(diagram.median[j, i]) else (1, 1, 1, 1)
-        ink = "black" if 0.299 * red + 0.587 * green + 0.114 * blue > 0.5 else "white"
-        large, small = cell_text(diagram, j, i)
-        axes.text(i, j + (0.13 if small else 0.0), large, ha="center", va="center", fontsize=8, color=ink)
-        axes.text(i, j - 0.25, small, ha="center", va="center", fontsize=5.5, color=ink)
-    axes.set_xticks(range(len(diagram.x)), ticks(diagram.x))
-    axes.set_yticks(range(len(diagram.y)), ticks(diagram.y))
-    axes.set(xlabel=KEYS.get(diagram.x_key, diagram.x_key), title=diagram.label)
-    axes.tick_params(length=0)
-    axes.grid(visible=False)
-    axes.spines[:].set_visible(False)
-    bar = figure.colorbar(picture, ax=axes, shrink=0.9, aspect=25, ticks=marks)
-    bar.outline.set_visible(False)
-    bar.ax.tick_params(which="minor", length=0)
+    return CellMap(
+        diagram.label,
+        KEYS.get(diagram.x_key, diagram.x_key),
+        KEYS.get(diagram.y_key, diagram.y_key),
+        diagram.x,
+        diagram.y,
+        tuple(ticks(diagram.x)),
+        tuple(ticks(diagram.y)),
+        diagram.median,
+        texts[..., 0],
+        texts[..., 1],
+        {name: getattr(diagram, name) for name in COLUMNS},
+        diagram.x_key,
+        diagram.y_key,
+        tuple(whole_levels(diagram)),
+        name=diagram.quantity,
+    )
 
 
 def cell_text(diagram: Cells, j: int, i: int) -> tuple[str, str]:
@@ -142,7 +123,7 @@ def legend_text(diagrams: Sequence[Cells]) -> str:
 def whole_levels(diagram: Cells) -> list[int]:
     """The integers from the smallest to the largest median, if all are integers and few; else nothing."""
     values = diagram.median[np.isfinite(diagram.median)]
-    if not np.array_equal(values, np.round(values)) or np.ptp(values) >= MOST_LEVELS:
+    if not values.size or not np.array_equal(values, np.round(values)) or np.ptp(values) >= MOST_LEVELS:
         return []
     return list(range(int(values.min()), int(values.max()) + 1))
 

@@ -1,0 +1,217 @@
+"""How figures are made and written: without pyplot, onto given axes, at once, and never empty."""
+
+from __future__ import annotations
+
+import ast
+import io
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+from headwise.core.errors import ConfigError
+from headwise.core.palette import HEADS
+from headwise.core.trajectory import assemble
+from headwise.flow.config import FlowConfig
+from headwise.flow.simulate import simulate
+from headwise.phases.detection import detect
+from headwise.view import write
+from headwise.view.draw import draw_panel, draw_sheet, headwise_style
+from headwise.view.panels import AttentionMap, Bar, Curve, HeatMap, Plot, Sheet, Table, Timeline
+from headwise.view.parts import band, moments
+from headwise.view.sheets.diagram import diagram_sheet
+from headwise.view.sheets.flow import flow_sheet
+from headwise.view.sheets.heads import heads_sheet
+from headwise.view.sheets.heads_by_lag import heads_by_lag
+from headwise.view.sheets.overview import overview
+from headwise.view.sheets.phases import phase_sheet
+from headwise.view.sheets.theory import theory_sheet
+from headwise.view.sheets.training import training_sheet
+from headwise.view.stripes import STRIPES, rgb, striped
+from headwise.view.table import to_csv
+from headwise.view.write import write_figure, write_sheet
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "browser"))
+from synthetic_runs import trajectory
+
+ROOT = Path(__file__).parents[2]
+
+
+def line(title: str = "Loss") -> Plot:
+    return Plot(title, "step", "nats", (Curve("test", np.arange(4.0), np.array([3.0, 2.0, 1.5, 1.2])),))
+
+
+PANELS = [
+    line(),
+    AttentionMap("step 0", np.full((2, 3, 4), 0.25), np.arange(1, 5), np.arange(2, 5), {"I(1)": 2}),
+    HeatMap("head 1", "step", "lag", np.arange(3.0), np.arange(1, 3), np.eye(2, 3), (0.0, 1.0), "share"),
+    Timeline("", "step", ("a", "b"), (Bar("a", 0.0, 5.0, "one", "#888888"), Bar("b", 2.0, 7.0, "two", "#BBBBBB"))),
+    Table(("a", "b"), (("1", "2"),)),
+]
+
+
+@pytest.mark.parametrize("panel", PANELS, ids=lambda panel: type(panel).__name__)
+def test_a_panel_is_drawn_where_it_is_told(panel: Plot) -> None:
+    figure = Figure()
+    left, right = figure.subplots(1, 2)
+    assert draw_panel(panel, ax=right) is figure
+    assert not left.has_data()
+    assert right.has_data() or right.tables
+    alone = draw_panel(panel)
+    assert isinstance(alone, Figure)
+    assert alone.axes[0].get_title() == right.get_title()
+
+
+def test_only_one_module_draws() -> None:
+    """In the package, in its scripts and in its examples; and nobody uses pyplot."""
+    importing = set()
+    for path in (p for folder in ("src", "scripts", "examples") for p in (ROOT / folder).rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            assert not any(name.startswith("matplotlib.pyplot") for name in names), path
+            if any(name.partition(".")[0] == "matplotlib" for name in names):
+                importing.add(str(path.relative_to(ROOT)))
+    only_a_type = {"src/headwise/view/write.py"}
+    assert importing == {"src/headwise/view/draw.py"} | only_a_type
+
+
+def test_pyplot_stays_unused_and_sheets_need_no_matplotlib(tmp_path: Path) -> None:
+    code = (
+        "import sys, numpy as np\n"
+        "import headwise.paper.figures, headwise.view.sheets.run, headwise.view.table\n"
+        "assert 'matplotlib' not in sys.modules\n"
+        "from headwise.view.panels import Curve, Plot, Sheet\n"
+        "from headwise.view.write import write_sheet\n"
+        "panel = Plot('a', 'x', 'y', (Curve('c', np.arange(3.0), np.arange(3.0)),))\n"
+        f"write_sheet(Sheet(((panel,),)), {str(tmp_path / 'a.png')!r})\n"
+        "assert 'matplotlib' in sys.modules and 'matplotlib.pyplot' not in sys.modules\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_the_style_holds_when_somebody_else_renders_the_figure() -> None:
+    """A notebook renders outside our style: ticks and grid must have been made inside it."""
+    sheet = overview([trajectory(evaluations=21, snapshots=4)])
+    figures, pictures = (draw_sheet(sheet), draw_sheet(sheet)), (io.BytesIO(), io.BytesIO())
+    with headwise_style():
+        figures[0].savefig(pictures[0], format="png", dpi=80, bbox_inches="tight")
+    figures[1].savefig(pictures[1], format="png", dpi=80, bbox_inches="tight")
+    assert pictures[0].getvalue() == pictures[1].getvalue()
+
+
+@pytest.mark.parametrize("ending", ["png", "pdf", "svg"])
+def test_equal_figures_are_equal_files(ending: str, tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        write_sheet(Sheet(((line(),),)), tmp_path / "below" / "here" / f"{name}.{ending}")
+    first, second = (tmp_path / "below" / "here" / f"{name}.{ending}" for name in "ab")
+    assert first.read_bytes() == second.read_bytes()
+    assert sorted(path.name for path in first.parent.iterdir()) == ["a.csv", f"a.{ending}", "b.csv", f"b.{ending}"]
+
+
+def test_a_figure_that_cannot_be_finished_leaves_the_old_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "a.png"
+    write_sheet(Sheet(((line(),),)), path)
+    before = path.read_bytes()
+    figure = draw_sheet(Sheet(((line("another"),),)))
+    monkeypatch.setattr("headwise.store.files.os.replace", lambda *_: (_ for _ in ()).throw(OSError(28, "No space")))
+    with pytest.raises(ConfigError, match=r"cannot write .*a\.png: no space; choose another path"):
+        write_figure(figure, path)
+    assert path.read_bytes() == before
+    assert sorted(item.name for item in tmp_path.iterdir()) == ["a.csv", "a.png"]
+
+
+def test_what_cannot_be_written_is_one_sentence(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    (tmp_path / "folder.png").mkdir()
+    for path in (tmp_path / "file" / "a.png", tmp_path / "folder.png"):
+        with pytest.raises(ConfigError, match="cannot write"):
+            write_sheet(Sheet(((line(),),)), path)
+    with pytest.raises(ConfigError, match=r"a figure ends in \.png, \.pdf or \.svg"):
+        write_sheet(Sheet(((line(),),)), tmp_path / "a.jpg")
+
+
+class Nothing:
+    """A diagram of a table in which no run has both keys."""
+
+    x: tuple[float, ...] = ()
+    y: tuple[float, ...] = ()
+
+
+def test_nothing_to_draw_is_one_sentence(tmp_path: Path) -> None:
+    bare = assemble({"learning_rate": np.ones(3)}, {"step": np.arange(3)})
+    flow = simulate(FlowConfig(start="B", t_end=20.0))
+    for make in (
+        lambda: overview([bare]),
+        lambda: training_sheet([bare]),
+        lambda: heads_sheet([bare]),
+        lambda: heads_by_lag(bare),
+        lambda: flow_sheet(bare),
+        lambda: flow_sheet(flow.isel(step=slice(0, 1))),
+        lambda: theory_sheet([]),
+        lambda: diagram_sheet([]),
+        lambda: diagram_sheet([Nothing()]),
+        lambda: phase_sheet(bare, detect(bare)),
+        lambda: Sheet(()),
+    ):
+        with pytest.raises(ConfigError, match="there is nothing to draw: "):
+            make()
+
+
+def test_a_panel_without_a_finite_number_is_refused() -> None:
+    empty = Plot("Loss", "step", "nats", (Curve("test", np.arange(4.0), np.full(4, np.nan)),))
+    with pytest.raises(ConfigError, match="there is nothing to draw: Loss has no finite number"):
+        Sheet(((line("another"), empty),))
+
+
+def test_panels_of_a_sheet_have_names_of_their_own() -> None:
+    with pytest.raises(ValueError, match="a name of its own"):
+        Sheet(((line(), line()),))
+
+
+def test_equal_heads_stand_side_by_side() -> None:
+    """Three heads that attend alike are three stripes of equal width, in their own colours."""
+    shares = np.zeros((3, 2, 2))
+    shares[:, 0, 0] = 0.5
+    shares[1, 1, 1] = 0.5
+    picture = striped(shares).reshape(2, 2, STRIPES, 3)
+    third = STRIPES // 3
+    for head in range(3):
+        np.testing.assert_allclose(picture[0, 0, head * third : (head + 1) * third], [rgb(HEADS[head])] * third)
+    np.testing.assert_allclose(picture[1, 1], [rgb(HEADS[1])] * STRIPES)
+    np.testing.assert_allclose(picture[0, 1], 1.0)
+
+
+def test_a_band_is_the_range_over_the_shared_steps() -> None:
+    runs = [trajectory(seed=seed, evaluations=11) for seed in range(3)]
+    runs[1] = runs[1].isel(step=slice(0, 8))
+    curve = band("loss", runs, lambda run: run["loss"].sel(split="test").values, colour="#000000")
+    values = np.stack([run["loss"].sel(split="test").values[:8] for run in runs])
+    np.testing.assert_array_equal(curve.x, runs[0]["step"].values[:8])
+    np.testing.assert_array_equal(curve.y, np.sort(values, axis=0)[1])
+    np.testing.assert_array_equal(curve.low, np.sort(values, axis=0)[0])
+    np.testing.assert_array_equal(curve.high, np.sort(values, axis=0)[2])
+
+
+def test_maps_are_shown_where_the_run_is_nearest_to_a_predictor() -> None:
+    run = trajectory(snapshots=21)
+    chosen = moments(run)
+    assert len(chosen) == 4
+    assert chosen[0] == 0
+    assert chosen[-1] == 20
+    for name in ("prefix_1", "prefix_2"):
+        curve = run["kl"].sel(predictor=name)
+        nearest = float(run["step"].values[int(curve.values.argmin())])
+        assert int(np.abs(run["snapshot"].values - nearest).argmin()) in chosen
+
+
+def test_seeds_without_a_band_leave_its_columns_empty() -> None:
+    one, two = (to_csv(overview([trajectory(seed=seed) for seed in range(count)])) for count in (1, 2))
+    columns = one.splitlines()[0].split(",")
+    assert columns == ["panel", "series", "x", "y", "low", "high", "value"]
+    assert one.splitlines()[1].split(",")[4:6] == ["", ""]
+    assert all(two.splitlines()[1].split(",")[4:6])
+    assert write.figure_path("a.PNG") == Path("a.PNG")
