@@ -7,6 +7,7 @@ import itertools
 import pytest
 
 from headwise.core.errors import ConfigError
+from headwise.paper import manifest
 from headwise.paper.entry import Claim, Figure
 from headwise.paper.manifest import ENTRIES, HEADLINE, select
 from headwise.paper.plan import Plan, cost
@@ -14,40 +15,55 @@ from headwise.study.config import Preset, RunConfig
 from headwise.study.cost import estimate_seconds, estimate_wall
 from headwise.study.run_location import run_location
 
-CLAIMS = (
-    "representation",
-    "symmetry",
-    "gauge",
-    "order",
-    "windows",
-    "joint",
-    "competition",
-    "offshoot",
-    "specialisation",
-    "diagonal",
-    "positions",
-    "ladder",
-    "init-scale",
-    "hierarchy",
-    "extra-heads",
-    "data-size",
-    "early-stop",
-    "overfit-structure",
-    "online",
-    "reverse",
-    "weight-decay",
-    "depth",
-    "alpha",
-    "overlap",
-    "sgd",
-    "flow-stages",
-    "flow-compensation",
-    "flow-theory",
-    "head-dynamics",
-    "theorems",
-)
-FULL_MODEL = ("order-full", "competition-full", "offshoot-full", "specialisation-full", "depth-full")
-PAPER_LABELS = (
+CLAIMS = {
+    "representation": "sec:representation",
+    "symmetry": "sec:representation",
+    "gauge": "app:identifiability",
+    "order": "fig:kl",
+    "windows": "fig:kl",
+    "joint": "sec:incremental",
+    "competition": "fig:attention",
+    "offshoot": "fig:attention",
+    "specialisation": "fig:attention",
+    "diagonal": "fig:attention",
+    "positions": "sec:representation",
+    "ladder": "sec:minimal",
+    "init-scale": "fig:ablations",
+    "hierarchy": "fig:ablations",
+    "extra-heads": "sec:minimal",
+    "data-size": "fig:generalization",
+    "early-stop": "fig:generalization",
+    "overfit-structure": "sec:generalization",
+    "online": "app:infinite_data",
+    "reverse": "app:reverse_order",
+    "weight-decay": "app:weight_decay",
+    "depth": "fig:2layer-minimal",
+    "alpha": "fig:kl-non-uniform-alphas",
+    "overlap": "fig:kl-overlapping-4heads",
+    "sgd": "fig:kl-sgd-full-one-layer",
+    "flow-stages": "fig:simulations",
+    "flow-compensation": "fig:simulations",
+    "flow-theory": "fig:theory_vs_regression",
+    "head-dynamics": "fig:collaboration",
+    "theorems": "sec. 3",
+}
+"""What the paper claims, and the label of the section or figure in which it does."""
+
+FULL_MODEL = {
+    "order-full": "fig:kl",
+    "competition-full": "fig:attention",
+    "offshoot-full": "fig:attention",
+    "specialisation-full": "fig:attention",
+    "depth-full": "fig:2layer-full",
+}
+"""Claims of the paper about the full decoder that are made for the minimal model above."""
+
+OTHER_RUNS = {"hierarchy-small": "fig:ablations", "early-stop-ample": "fig:generalization"}
+"""The same claims from runs of our own."""
+
+ALL_CLAIMS = CLAIMS | FULL_MODEL | OTHER_RUNS
+
+FIGURES_OF_THE_PAPER = {
     "fig:main",
     "fig:attention",
     "fig:kl",
@@ -69,22 +85,53 @@ PAPER_LABELS = (
     "fig:attention-four-heads-overlapping-intervals",
     "fig:kl-sgd-full-one-layer",
     "fig:attention-sgd-full-one-layer",
-)
+}
+"""Every label of a figure in the paper's source."""
+
+SECTIONS_OF_THE_PAPER = {
+    "sec:representation",
+    "sec:incremental",
+    "sec:minimal",
+    "sec:generalization",
+    "app:identifiability",
+    "app:infinite_data",
+    "app:reverse_order",
+    "app:weight_decay",
+}
+"""The labels of sections in the paper's source that make a claim."""
 
 
-@pytest.mark.parametrize("name", [*CLAIMS, *FULL_MODEL])
-def test_every_claim_is_there_with_a_threshold(name: str) -> None:
+def labels_of(entry: Claim | Figure) -> set[str]:
+    """The labels of the paper that an entry names."""
+    return {word for word in entry.label.replace(",", " ").split() if word.startswith(("fig:", "sec:", "app:"))}
+
+
+def test_the_claims_are_those_of_the_paper() -> None:
+    """One that is dropped, renamed or added without a place in the paper fails here."""
+    assert {name for name, entry in ENTRIES.items() if isinstance(entry, Claim)} == set(ALL_CLAIMS)
+
+
+@pytest.mark.parametrize(("name", "place"), ALL_CLAIMS.items())
+def test_every_claim_has_its_place_a_quantity_and_a_threshold(name: str, place: str) -> None:
     claim = ENTRIES[name]
     assert isinstance(claim, Claim)
-    assert claim.threshold
+    assert claim.label.startswith(place)
+    assert len(claim.threshold) > 1
     assert claim.quantity
-    assert claim.label
+    assert claim.about
 
 
-@pytest.mark.parametrize("label", PAPER_LABELS)
-def test_every_figure_of_the_paper_is_drawn(label: str) -> None:
-    drawn = {part.strip() for entry in ENTRIES.values() if isinstance(entry, Figure) for part in entry.label.split(",")}
-    assert label in drawn
+def test_every_figure_of_the_paper_is_drawn_once_and_no_label_is_invented() -> None:
+    figures = [entry for entry in ENTRIES.values() if isinstance(entry, Figure)]
+    drawn = [label for entry in figures for label in labels_of(entry) if label.startswith("fig:")]
+    assert sorted(drawn) == sorted(FIGURES_OF_THE_PAPER)
+    named = {label for entry in ENTRIES.values() for label in labels_of(entry)}
+    assert named - FIGURES_OF_THE_PAPER == SECTIONS_OF_THE_PAPER
+
+
+def test_entries_of_one_name_would_hide_each_other() -> None:
+    assert len(ENTRIES) == len(manifest._ALL)
+    assert set(HEADLINE) <= set(ENTRIES)
 
 
 def test_the_ladder_is_a_figure_and_a_table() -> None:

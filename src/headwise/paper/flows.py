@@ -23,7 +23,7 @@ def flow_config(preset: Preset) -> FlowConfig:
 
 @functools.lru_cache(maxsize=16)
 def solved(config: FlowConfig, seed: int) -> SolvedFlow:
-    """A flow, solved."""
+    """The solution of a flow."""
     from headwise.flow.simulate import solve_flow
 
     return solve_flow(config, seed)

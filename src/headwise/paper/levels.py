@@ -2,7 +2,7 @@
 
 Published values were read by eye, to about 0.03 nats and 10 steps. A level counts as matched within `NATS`, a boundary
 within the share `SHARE` of the published step. Losses are compared as excess losses, because the teacher is another
-random draw; where a figure has only the loss itself, the teacher's own part of it, 0.3 to 0.6 nats, is compared along.
+random draw; where a figure has only the loss itself, the teacher's own part of it, 0.3 to 0.6 nats, is in both numbers.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Quantities that several claims read off a trajectory, each defined once.
 
-A reading that is not possible is `None`; a claim then says `inconclusive` rather than guess.
+A quantity that a run does not have is `None`; the claim is then inconclusive for that run.
 """
 
 from __future__ import annotations

@@ -60,7 +60,7 @@ def judge_theory(case: Case) -> Judgement:
     """Median over time of the largest difference in attention, theory as printed; the two-group model in the note.
 
     The second stage is followed from `SECOND_STAGE` until the third is half-way on a log scale, the third from there.
-    The printed start has an ε of one's own choice: the note also says how near the best of several comes.
+    The printed start leaves ε open: the note also gives the smallest difference over several ε.
     """
     from headwise.flow.overlay import overlay
     from headwise.flow.stages import stage_times

@@ -36,7 +36,7 @@ def judge_competition(trajectory: xr.Dataset) -> Judgement:
 
 
 def judge_offshoots(trajectory: xr.Dataset) -> Judgement:
-    """Different heads leave for I(2), then I(3); a head more than groups may follow another. Measured: the first."""
+    """One head leaves for I(2), later another for I(3); a fourth head may follow either. Measured: the first step."""
     offshoots = report_of(trajectory).offshoots
     first: dict[object, tuple[float, int]] = {}
     for offshoot in offshoots:
