@@ -9,10 +9,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from playwright.sync_api import Browser
 from synthetic_runs import member, trajectory, without
 
 from headwise.flow.config import FlowConfig
 from headwise.flow.simulate import simulate
+from headwise.phases.detection import detect
 from headwise.view.report import (
     Live,
     Member,
@@ -113,7 +115,35 @@ def test_seeds_are_matched_and_banded(open_page, tmp_path: Path) -> None:
     page.wait_for_timeout(100)
     shown = np.array(page.evaluate("headwise.attention()")["values"], np.float32)
     assert np.array_equal(shown, original[2]["attention_map"].sel(snapshot=700).values[0].reshape(3, -1))
+    marked = page.locator(".timeline .mark .swatch").all_inner_texts()
+    assert marked == [str(o.head) for o in detect(original[2]).offshoots], "marks have the number of the role"
+    copied = page.locator(".singles figcaption").all_inner_texts()
+    assert [text.split()[-1] for text in copied] == ["I(1)", "I(2)", "I(3)"]
     assert watched.complaints == []
+
+
+@pytest.mark.parametrize("kind", ["run", "reproduction"])
+def test_data_of_another_schema_is_refused_in_one_line(browser: Browser, tmp_path: Path, kind: str) -> None:
+    file = tmp_path / "page.html"
+    if kind == "run":
+        write_runs_page(file, [member()])
+    else:
+        write_reproduction_page(file, [ShownVerdict({"claim": "order", "outcome": "holds"}, "good")])
+    text = file.read_text()
+    assert text.count('{"schema":2,') == 1
+    file.write_text(text.replace('{"schema":2,', '{"schema":3,'))
+    page = browser.new_page()
+    errors: list[str] = []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.goto(file.as_uri())
+    alert = page.get_by_role("alert")
+    alert.wait_for()
+    assert alert.inner_text() == (
+        "This page holds data of schema 3, and its script draws schema 2 alone: write the page again."
+    )
+    assert errors == []
+    assert page.locator(".panel").count() == 0
+    page.close()
 
 
 def test_single_seeds_on_hover_and_on_focus(open_page, tmp_path: Path) -> None:
@@ -154,8 +184,8 @@ def test_two_configs_one_slider(open_page, tmp_path: Path) -> None:
     page.locator("#slider").focus()
     page.keyboard.press("End")
     watched.settle()
-    for side, run in enumerate((left, right)):
-        shown = np.array(page.evaluate(f"headwise.attention({side})")["values"], np.float32)
+    for study, run in enumerate((left, right)):
+        shown = np.array(page.evaluate(f"headwise.attention({study})")["values"], np.float32)
         assert np.array_equal(shown, run.trajectory["attention_map"].values[-1, 0].reshape(3, -1))
     assert page.locator(".differs th").all_inner_texts() == ["task.m"]
     assert watched.complaints == []

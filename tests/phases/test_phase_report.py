@@ -14,7 +14,8 @@ import headwise.phases.detection
 from headwise.core.errors import ConfigError
 from headwise.phases.detection import detect
 
-KEYS = {"schema", "stages", "competitive", "offshoots", "compensation", "competition_index", "agreement", "specialised"}
+KEYS = {"schema", "stages", "competitive", "offshoots", "compensation", "competition_index", "agreement"}
+KEYS |= {"copying", "specialised"}
 
 
 def permuted(run: xr.Dataset, order: list[int]) -> xr.Dataset:
@@ -40,6 +41,8 @@ def test_json_has_the_promised_keys_and_plain_values() -> None:
     assert [c["depth"] < 0 for c in report["compensation"]] == [True, True]
     assert report["agreement"]["agrees"] is True
     assert [h["pattern"] for h in report["specialised"]["heads"]] == [1, 2, 3]
+    copied = {head: [c["pattern"] for c in report["copying"] if c["head"] == head] for head in (1, 2, 3)}
+    assert copied == {1: [1], 2: [1, 2], 3: [1, 3]}
     index = report["competition_index"]
     assert len(index["step"]) == len(index["value"]) == 101
     assert index["value"][20] > 0.95

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from headwise.core.errors import ConfigError
+from headwise.phases.detection import detect, detect_seeds
 from headwise.phases.roles import head_roles
 from headwise.view.report import (
     Member,
@@ -23,9 +24,8 @@ from headwise.view.report import (
     write_runs_page,
 )
 from headwise.view.report.encode import unpack
-from headwise.view.report.page_data import page_data
 from headwise.view.report.provenance import describe, made_by
-from headwise.view.report.sides import arrange
+from headwise.view.report.studies import arrange
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "browser"))
 from synthetic_runs import member, trajectory, without
@@ -39,7 +39,7 @@ def data_of(page: str) -> dict:
 def test_a_run_with_200_snapshots_is_below_a_megabyte_and_a_half(tmp_path: Path) -> None:
     run = member(evaluations=201, snapshots=200, steps=2000)
     size = write_runs_page(tmp_path / "run.html", [run])
-    maps = data_of((tmp_path / "run.html").read_text())["sides"][0]["runs"][0]["maps"]
+    maps = data_of((tmp_path / "run.html").read_text())["studies"][0]["runs"][0]["maps"]
     assert len(maps["steps"]) == 200, "all snapshots are there"
     assert size < 1_500_000
     assert np.array_equal(unpack(maps)["attention_map"], run.trajectory["attention_map"].values)
@@ -50,9 +50,9 @@ def test_ten_seeds_are_below_five_megabytes(tmp_path: Path) -> None:
     page = runs_page(runs)
     assert len(page.encode()) < 5_000_000
     data = data_of(page)
-    assert len(data["sides"]) == 1
-    assert [run["seed"] for run in data["sides"][0]["runs"]] == list(range(10))
-    assert all(len(run["curves"]["steps"]) == 201 for run in data["sides"][0]["runs"])
+    assert len(data["studies"]) == 1
+    assert [run["seed"] for run in data["studies"][0]["runs"]] == list(range(10))
+    assert all(len(run["curves"]["steps"]) == 201 for run in data["studies"][0]["runs"])
     assert "of 200 attention maps are on this page" in page, "what was left out is said"
 
 
@@ -77,10 +77,10 @@ def test_equal_runs_give_equal_pages() -> None:
     assert runs_page([member()]) == runs_page([member()])
 
 
-def test_seeds_share_a_side_and_configs_do_not() -> None:
+def test_seeds_are_one_study_and_configs_are_not() -> None:
     a, b = {"task": {"m": 1.7}}, {"task": {"m": 1.3}}
-    sides = arrange([member(0, a), member(0, b), member(1, a)])
-    assert [(side.label, [m.seed for m in side.members]) for side in sides] == [
+    studies = arrange([member(0, a), member(0, b), member(1, a)])
+    assert [(study.label, [m.seed for m in study.members]) for study in studies] == [
         ("minimal · published, m = 1.7", [0, 1]),
         ("minimal · published, m = 1.3", [0]),
     ]
@@ -97,14 +97,28 @@ def test_heads_of_a_seed_are_put_into_their_roles() -> None:
     order = [2, 0, 1]
     other = runs[1].trajectory.isel(head=order, head2=order).assign_coords(head=[1, 2, 3], head2=[1, 2, 3])
     runs[1] = Member(other, "s1", seed=1, config=runs[1].config)
-    side = page_data(arrange(runs))["sides"][0]
-    assert side["runs"][1]["roles"] == [[2, 3, 1]]
+    [study] = data_of(runs_page(runs))["studies"]
+    assert study["runs"][1]["roles"] == [[2, 3, 1]]
     drawn = head_roles([one.trajectory for one in runs])
-    assert [run["roles"] for run in side["runs"]] == [[[head + 1 for head in block] for block in own] for own in drawn]
-    shares = unpack(side["runs"][1]["curves"])["attention_by_group"]
+    assert [run["roles"] for run in study["runs"]] == [[[head + 1 for head in block] for block in own] for own in drawn]
+    shares = unpack(study["runs"][1]["curves"])["attention_by_group"]
     assert np.array_equal(shares, member(1).trajectory["attention_by_group"].values.astype(np.float32))
-    kept = [(o["head"], o["to"]) for o in side["runs"][1]["phases"]["offshoots"]]
-    assert kept == [(o["head"], o["to"]) for o in side["runs"][0]["phases"]["offshoots"]]
+    numbered = [(order.index(o["head"] - 1) + 1, o["to"]) for o in study["runs"][0]["report"]["offshoots"]]
+    assert [(o["head"], o["to"]) for o in study["runs"][1]["report"]["offshoots"]] == numbered, (
+        "as the run numbers them"
+    )
+
+
+def test_reports_reach_the_page_as_they_are() -> None:
+    runs = [member(seed) for seed in range(2)]
+    [study] = data_of(runs_page(runs))["studies"]
+    single = [detect(run.trajectory) for run in runs]
+    for run, report in zip(study["runs"], single, strict=True):
+        assert {**run["report"], "competition_index": report.to_json()["competition_index"]} == report.to_json()
+        shown = unpack(run["curves"])["competition_index"]
+        assert np.array_equal(shown, np.asarray(report.to_json()["competition_index"]["value"], np.float32))
+    together = detect_seeds([run.trajectory for run in runs]).to_json()
+    assert {**study["report"], "competition_index": together["competition_index"]} == together
 
 
 def test_blocks_are_matched_each_by_itself() -> None:
@@ -113,9 +127,9 @@ def test_blocks_are_matched_each_by_itself() -> None:
     for name in ("attention_by_lag", "attention_by_group", "attention_map", "value_coefficient"):
         swapped[name].values[:, 1] = swapped[name].values[:, 1][:, [1, 2, 0]]
     runs[1] = Member(swapped, "s1", seed=1, config=runs[1].config)
-    side = page_data(arrange(runs))["sides"][0]
-    assert side["runs"][1]["roles"] == [[1, 2, 3], [3, 1, 2]]
-    maps = unpack(side["runs"][1]["maps"])["attention_map"]
+    [study] = data_of(runs_page(runs))["studies"]
+    assert study["runs"][1]["roles"] == [[1, 2, 3], [3, 1, 2]]
+    maps = unpack(study["runs"][1]["maps"])["attention_map"]
     assert np.array_equal(maps, member(1, blocks=2).trajectory["attention_map"].values)
 
 
@@ -128,9 +142,9 @@ def test_provenance_marks_what_differs() -> None:
 
 
 def test_a_run_without_any_event_still_has_a_page() -> None:
-    assert len(data_of(runs_page([member()]))["sides"][0]["runs"][0]["phases"]["offshoots"]) == 2
+    assert len(data_of(runs_page([member()]))["studies"][0]["runs"][0]["report"]["offshoots"]) == 2
     quiet = without(member(), "attention_by_lag", "attention_by_group", "head_overlap", "kl", "kl_reverse")
-    assert data_of(runs_page([quiet]))["sides"][0]["runs"][0]["phases"]["offshoots"] == []
+    assert data_of(runs_page([quiet]))["studies"][0]["runs"][0]["report"]["offshoots"] == []
 
 
 def test_pages_need_a_name_of_a_page(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         type=Path,
         nargs="+",
         metavar="RUN",
-        help="run directories, or a directory of runs; seeds of one config share a side, other configs stand beside it",
+        help="run directories, or a directory of runs; seeds of one config share panels, configs stand side by side",
     )
     parser.add_argument(
         "-o", "--output", type=Path, default=Path("report.html"), metavar="FILE", help="(default: report.html)"

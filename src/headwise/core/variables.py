@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from headwise.core.errors import ConfigError
+from headwise.core.glossary import GLOSSARY
 
 Entries = Literal["times", "counted from one", "numbers", "names"]
 """What a dimension's entries are: moments, 1 2 3 ..., numbers with a meaning of their own, or words."""
@@ -162,7 +163,7 @@ ROWS: tuple[Variable, ...] = (
         "competition_index",
         ("step",),
         "Competition index",
-        "How alike the heads of a block attend, mean over pairs: 1 the same pattern, 0 disjoint patterns.",
+        GLOSSARY["competition index"],
         unit="0 apart, 1 alike",
         limits=SHARE,
         gathered=(),

@@ -6,6 +6,7 @@ from typing import Any
 
 from headwise.core.events import Offshoot
 from headwise.phases.compensation import Compensation
+from headwise.phases.heads import Copying
 from headwise.phases.patterns import Pattern
 from headwise.phases.views import Stage
 
@@ -31,6 +32,17 @@ def offshoot_json(offshoot: Offshoot, *, several_blocks: bool) -> dict[str, Any]
         "from": offshoot.source,
         "to": offshoot.target,
         **block_json(offshoot.block, several_blocks=several_blocks),
+    }
+
+
+def copying_json(copying: Copying, *, block: int, several_blocks: bool) -> dict[str, Any]:
+    """A stretch of time in which a head copies one pattern."""
+    return {
+        "head": copying.head,
+        "pattern": copying.label,
+        "start": copying.start,
+        "end": copying.end,
+        **block_json(block, several_blocks=several_blocks),
     }
 
 

@@ -19,6 +19,7 @@ from headwise.phases.report_json import (
     SCHEMA,
     block_json,
     compensation_json,
+    copying_json,
     offshoot_json,
     pattern_json,
     stage_json,
@@ -128,7 +129,7 @@ class RunReport:
 
     def to_json(self) -> dict[str, Any]:
         """Plain values, ready for `json.dumps`: schema, stages, competitive, offshoots, compensation,
-        competition_index, agreement, specialised. Heads, blocks and groups count from 1.
+        competition_index, agreement, copying, specialised. Heads, blocks and groups count from 1.
         """
         several = len(self.events) > 1
         phase = self.competitive
@@ -150,6 +151,11 @@ class RunReport:
                 "order": {"verdict": self.function.order, "reason": self.function.reason},
                 "notes": [*self.agreement.notes, *self.notes],
             },
+            "copying": [
+                copying_json(copying, block=events.block, several_blocks=several)
+                for events, block in zip(self.events, self.blocks, strict=True)
+                for copying in block.copying
+            ],
             "specialised": self._specialised(several),
         }
 

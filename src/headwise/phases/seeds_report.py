@@ -92,7 +92,9 @@ class SeedsReport:
         return report_frame(rows, first={"seed": "object", "role": "Int64"})
 
     def to_json(self) -> dict[str, Any]:
-        """The keys of a run's `to_json` with medians, intervals and shares over seeds, and `seeds`: who is who."""
+        """The keys of a run's `to_json` but `copying`, with medians, intervals and shares over seeds; and `seeds`: who
+        is who.
+        """
         return {
             "schema": SCHEMA,
             "stages": {name: stages_over(self.runs, name) for name in VIEWS},

@@ -20,6 +20,12 @@ import jinja2
 from headwise.core.errors import ConfigError
 from headwise.core.glossary import GLOSSARY
 
+SCHEMA = 2
+"""Version of the JSON in a page: it goes up when a key changes its name or its meaning, not when one is added.
+
+`static/data.js` has the same number and refuses any other. The keys of a page of runs are described in `page_data`.
+"""
+
 HERE = Path(__file__).parent
 ESCAPES = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"}
 
@@ -52,7 +58,7 @@ def render(
         policy=_policy(style, inline, frames),
         style=style,
         scripts=inline,
-        data=json_block(data),
+        data=json_block({"schema": SCHEMA, **data}),
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from headwise.core.predictors import predictor_label
@@ -11,7 +10,10 @@ from headwise.core.variables import DIMENSIONS
 if TYPE_CHECKING:
     import xarray as xr
 
-MOST_TOLD = 4
+    from headwise.core.events import Offshoot
+    from headwise.phases.run_report import RunReport
+
+MOST_NAMED = 4
 """Offshoots that a sentence can name one by one."""
 
 
@@ -31,25 +33,28 @@ def coordinate_labels(trajectory: xr.Dataset) -> dict[str, list[Any]]:
     return labels
 
 
-def phase_sentence(phases: Mapping[str, Any], *, several_blocks: bool) -> str:
-    """What happened, in a few words under the title."""
+def phase_sentence(report: RunReport) -> str:
+    """What happened in a run, in a few words under the title."""
     parts: list[str] = []
-    if phases.get("competitive"):
-        start, end = phases["competitive"]
+    if report.competitive:
+        start, end = report.competitive.start, report.competitive.end
         parts.append(f"all heads compete for one pattern from {moment(start)} to {moment(end)}")
-    offshoots = phases.get("offshoots", [])
-    if len(offshoots) > MOST_TOLD:
-        first, last = offshoots[0]["step"], offshoots[-1]["step"]
-        parts.append(f"{len(offshoots)} heads leave for other patterns between {moment(first)} and {moment(last)}")
-        offshoots = []
-    for offshoot in offshoots:
-        where = f" of block {offshoot['block']}" if several_blocks else ""
-        parts.append(
-            f"head {offshoot['head']}{where} leaves {pattern_name(offshoot['from'])} for "
-            f"{pattern_name(offshoot['to'])} at {moment(offshoot['step'])}"
-        )
+    if len(report.offshoots) > MOST_NAMED:
+        first, last = report.offshoots[0].step, report.offshoots[-1].step
+        count = len(report.offshoots)
+        parts.append(f"{count} heads leave for other patterns between {moment(first)} and {moment(last)}")
+    else:
+        parts += [_offshoot_words(offshoot, several_blocks=len(report.blocks) > 1) for offshoot in report.offshoots]
     sentence = "; ".join(parts)
     return sentence[:1].upper() + sentence[1:]
+
+
+def _offshoot_words(offshoot: Offshoot, *, several_blocks: bool) -> str:
+    where = f" of block {offshoot.block}" if several_blocks else ""
+    return (
+        f"head {offshoot.head}{where} leaves {pattern_name(offshoot.source)} for {pattern_name(offshoot.target)} "
+        f"at {moment(offshoot.step)}"
+    )
 
 
 def moment(time: float) -> str:

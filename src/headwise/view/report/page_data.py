@@ -1,14 +1,18 @@
 """A page of runs as one JSON document: coordinates and labels in the open, curves and attention maps packed.
 
-    sides[]            one per config; `runs[]` are its seeds, heads in the order of the reference seed
-      coordinates      what each dimension's entries are called, by people
+    schema             version of this document (`html.SCHEMA`); the page's script refuses any other
+    dimensions, variables, panels    what `panels` says about the variables of these runs
+    studies[]          one per config; `runs[]` are its seeds
+      coordinates      what each dimension's entries are called
       groups           lags of each group, or null where nobody knows them
+      report           `SeedsReport.to_json()` where there are several seeds, else null
+      runs[].report    `RunReport.to_json()`, or null where nothing could be detected; its heads have their own numbers
+      runs[].roles     for each block the head in each role; curves and maps hold heads in this order
       runs[].curves    every variable over `step` that has a panel, packed with `encode.pack`
       runs[].maps      the same of variables over `snapshot`
-      runs[].phases    the detector's timeline of the run
-    dimensions, variables, panels    what `panels` says about the variables of these runs
 
-Numbers are kept as 32-bit floats, seven digits, which is what attention maps are stored in anyway.
+Reports come without their competition index, which is among the curves. Numbers are kept as 32-bit floats, seven
+digits, which is what attention maps are stored in anyway.
 """
 
 from __future__ import annotations
@@ -19,17 +23,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from headwise.core.trajectory import attribute
-from headwise.phases.roles import own_order
+from headwise.phases.run_report import RunReport
+from headwise.phases.seeds_report import SeedsReport
 from headwise.view.report.encode import pack
-from headwise.view.report.happenings import Happenings, read_happenings
-from headwise.view.report.labels import coordinate_labels, phase_sentence
-from headwise.view.report.members import Member
+from headwise.view.report.labels import coordinate_labels
 from headwise.view.report.panels import describe_panels, drawn
-from headwise.view.report.sides import Side
+from headwise.view.report.studies import Study
+from headwise.view.report.study_phases import StudyPhases
 from headwise.view.report.thin import keep_moments
 
 if TYPE_CHECKING:
     import xarray as xr
+
+    from headwise.phases.roles import Roles
 
 MAP_BYTES = {"run": 1_000_000, "study": 3_200_000}
 CURVE_BYTES = {"run": 250_000, "study": 1_000_000}
@@ -39,62 +45,64 @@ COMPETITION_INDEX = "competition_index"
 """The one variable on a page that the detector computes."""
 
 
-def page_data(sides: Sequence[Side]) -> dict[str, Any]:
-    """Everything the page draws."""
-    runs = sum(len(side.members) for side in sides)
-    size = "run" if runs == 1 else "study"
-    share = 1 if size == "run" else runs
-    measured = {str(name) for side in sides for member in side.members for name in member.trajectory.data_vars}
+def page_data(studies: Sequence[Study], phases: Sequence[StudyPhases]) -> dict[str, Any]:
+    """Everything the page draws, from the studies and what was detected in each."""
+    members = [member for study in studies for member in study.members]
+    size = "run" if len(members) == 1 else "study"
+    map_bytes, curve_bytes = MAP_BYTES[size] // len(members), CURVE_BYTES[size] // len(members)
+    measured = {str(name) for member in members for name in member.trajectory.data_vars}
     return {
-        "format": 1,
         **describe_panels({*measured, COMPETITION_INDEX}),
-        "sides": [
-            _side(side, map_bytes=MAP_BYTES[size] // share, curve_bytes=CURVE_BYTES[size] // share) for side in sides
+        "studies": [
+            _study(study, found, map_bytes=map_bytes, curve_bytes=curve_bytes)
+            for study, found in zip(studies, phases, strict=True)
         ],
     }
 
 
-def _side(side: Side, *, map_bytes: int, curve_bytes: int) -> dict[str, Any]:
-    first = side.members[0].trajectory
-    seeds = [number if m.seed is None else m.seed for number, m in enumerate(side.members)]
-    happenings = _happenings([member.trajectory for member in side.members], seeds)
+def _study(study: Study, phases: StudyPhases, *, map_bytes: int, curve_bytes: int) -> dict[str, Any]:
+    first = study.members[0].trajectory
     groups = attribute(first, "groups")
     return {
-        "label": side.label,
+        "label": study.label,
         "source": str(attribute(first, "source") or "unknown"),
         "unit": "time" if attribute(first, "source") == "flow" else "step",
         "groups": groups if _are_groups(groups) else None,
         "coordinates": coordinate_labels(first),
         "runs": [
-            _run(side.members[i], happenings, i, seed=seeds[i], map_bytes=map_bytes, curve_bytes=curve_bytes)
-            for i in range(len(seeds))
+            {
+                "label": f"seed {seed}" if member.seed is not None else member.label,
+                "seed": seed,
+                "status": member.status,
+                "roles": [[head + 1 for head in block] for block in roles],
+                "report": _plain(report),
+                **_packed(member.trajectory, report, roles, map_bytes=map_bytes, curve_bytes=curve_bytes),
+            }
+            for member, seed, report, roles in zip(
+                study.members, study.seeds, phases.reports, phases.roles, strict=True
+            )
         ],
-        "study": happenings.study,
-        "notes": happenings.notes,
+        "report": _plain(phases.together),
+        "notes": list(phases.notes),
     }
 
 
-def _happenings(trajectories: Sequence[xr.Dataset], seeds: Sequence[int | str]) -> Happenings:
-    if all(t.sizes.get("step", 0) > 0 for t in trajectories):
-        return read_happenings(trajectories, seeds)
-    roles = [own_order(trajectory) for trajectory in trajectories]
-    return Happenings([{} for _ in trajectories], None, roles, ["phases: nothing was measured over time"])
+def _plain(report: RunReport | SeedsReport | None) -> dict[str, Any] | None:
+    if report is None:
+        return None
+    return {key: value for key, value in report.to_json().items() if key != COMPETITION_INDEX}
 
 
-def _run(
-    member: Member, happenings: Happenings, number: int, *, seed: int | str, map_bytes: int, curve_bytes: int
+def _packed(
+    trajectory: xr.Dataset, report: RunReport | None, roles: Roles, *, map_bytes: int, curve_bytes: int
 ) -> dict[str, Any]:
-    phases, roles = dict(happenings.runs[number]), happenings.roles[number]
-    index = phases.pop("index", None)
-    trajectory = member.trajectory
-    events = [offshoot["step"] for offshoot in phases.get("offshoots", [])]
+    """Curves and maps of one run, with heads under their roles; the moments of offshoots are always among them."""
+    events = [offshoot.step for offshoot in report.offshoots] if report else []
     steps = _times(trajectory, "step")
     measured = drawn(str(name) for name in trajectory.data_vars)
     curves = {row.name: by_role(trajectory[row.name], roles) for row in measured if row.dimensions[0] == "step"}
-    if index and index["value"]:
-        place = {step: i for i, step in enumerate(index["step"])}
-        values = [index["value"][place[step]] if step in place else np.nan for step in steps.tolist()]
-        curves[COMPETITION_INDEX] = np.array(values)
+    if report is not None and report.index is not None:
+        curves[COMPETITION_INDEX] = competition_index(report, steps)
     kept, block = pack_within(curves, steps, curve_bytes, always=events)
     maps: dict[str, Any] | None = None
     pictures = [row.name for row in measured if row.dimensions[0] == "snapshot" and trajectory[row.name].size]
@@ -103,16 +111,14 @@ def _run(
         arrays = {name: by_role(trajectory[name], roles) for name in pictures}
         chosen, packed = pack_within(arrays, snapshots, map_bytes, always=events)
         maps = {"steps": snapshots[chosen].tolist(), "of": len(snapshots), **packed}
-    return {
-        "label": f"seed {seed}" if member.seed is not None else member.label,
-        "seed": seed,
-        "status": member.status,
-        "curves": {"steps": steps[kept].tolist(), "of": len(steps), **block},
-        "maps": maps,
-        "phases": phases,
-        "summary": phase_sentence(phases, several_blocks=len(roles) > 1),
-        "roles": [[head + 1 for head in own] for own in roles],
-    }
+    return {"curves": {"steps": steps[kept].tolist(), "of": len(steps), **block}, "maps": maps}
+
+
+def competition_index(report: RunReport, steps: np.ndarray) -> np.ndarray:
+    """The index at these steps; not a number where the detector read none."""
+    timeline = report.timeline
+    known = dict(zip(timeline.index_steps.tolist(), timeline.index.tolist(), strict=True))
+    return np.array([known.get(step, np.nan) for step in steps.tolist()])
 
 
 def by_role(variable: xr.DataArray, roles: Sequence[Sequence[int]]) -> np.ndarray:

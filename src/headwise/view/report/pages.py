@@ -4,23 +4,28 @@ from __future__ import annotations
 
 import importlib.metadata
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from headwise.view.report.html import render, write_page
+from headwise.view.report.labels import phase_sentence
 from headwise.view.report.members import Member
 from headwise.view.report.page_data import page_data
 from headwise.view.report.palette import PALETTE
 from headwise.view.report.provenance import describe
-from headwise.view.report.sides import Side, arrange
+from headwise.view.report.studies import Study, arrange
+from headwise.view.report.study_phases import StudyPhases, find_phases
 
 SCRIPTS = (
+    "data",
     "decode",
     "theme",
     "elements",
     "clock",
     "state",
+    "events",
     "exporting",
     "panel",
     "heatmap",
@@ -45,11 +50,11 @@ def runs_page(
     members: Sequence[Member], *, title: str | None = None, command: str | None = None, live: Live | None = None
 ) -> str:
     """The page as text; `command` is the command line that makes it again."""
-    sides = arrange(members)
-    data = page_data(sides)
-    heading = title or _title(sides)
+    studies = arrange(members)
+    phases = [find_phases([m.trajectory for m in study.members], study.seeds) for study in studies]
+    data = page_data(studies, phases)
+    heading = title or _title(studies)
     written = int(time.time() * 1000)
-    provenance = describe(sides)
     extra = {
         "palette": PALETTE,
         "title": heading,
@@ -57,13 +62,13 @@ def runs_page(
     }
     context = {
         "title": heading,
-        "summaries": _summaries(data["sides"]),
-        "kind": _kind(sides),
+        "summaries": _summaries(studies, phases),
+        "kind": _kind(studies),
         "status": sorted({member.status for member in members}),
-        "notes": [(side["label"], side["notes"]) for side in data["sides"] if side["notes"]],
-        "left_out": _left_out(data["sides"]),
-        "sides": data["sides"],
-        "provenance": provenance,
+        "notes": [(study.label, found.notes) for study, found in zip(studies, phases, strict=True) if found.notes],
+        "left_out": _left_out(data["studies"]),
+        "studies": data["studies"],
+        "provenance": describe(studies),
         "command": command,
         "version": importlib.metadata.version("headwise"),
         "live": live,
@@ -91,47 +96,43 @@ def write_runs_page(
     return write_page(path, runs_page(members, title=title, command=command, live=live))
 
 
-def _kind(sides: Sequence[Side]) -> str:
-    if len(sides) > 1:
-        return f"comparison of {len(sides)}"
-    seeds = len(sides[0].members)
+def _kind(studies: Sequence[Study]) -> str:
+    if len(studies) > 1:
+        return f"comparison of {len(studies)}"
+    seeds = len(studies[0].members)
     return f"study of {seeds} seeds" if seeds > 1 else "run"
 
 
-def _title(sides: Sequence[Side]) -> str:
-    if len(sides) > 1:
-        return " and ".join(side.label for side in sides)
-    members = sides[0].members
-    if len(members) > 1:
-        return f"{sides[0].label} · {len(members)} seeds"
-    return sides[0].label if members[0].seed is None else f"{sides[0].label} · seed {members[0].seed}"
+def _title(studies: Sequence[Study]) -> str:
+    if len(studies) > 1:
+        return " and ".join(study.label for study in studies)
+    [study] = studies
+    if len(study.members) > 1:
+        return f"{study.label} · {len(study.members)} seeds"
+    seed = study.members[0].seed
+    return study.label if seed is None else f"{study.label} · seed {seed}"
 
 
-def _summaries(sides: Sequence[dict[str, object]]) -> list[tuple[str, str]]:
-    """One sentence a side: what happened in its reference seed."""
-    found = []
-    for side in sides:
-        runs, study = side["runs"], side["study"]
-        assert isinstance(runs, list)
-        reference = study["reference"] if isinstance(study, dict) else runs[0]["seed"]
-        run = next((run for run in runs if run["seed"] == reference), runs[0])
-        if run["summary"]:
-            label = f"{side['label']}: " if len(sides) > 1 else ""
-            found.append((label, str(run["summary"])))
-    return found
+def _summaries(studies: Sequence[Study], phases: Sequence[StudyPhases]) -> list[tuple[str, str]]:
+    """One sentence a study: what happened in its reference seed."""
+    sentences = []
+    for study, found in zip(studies, phases, strict=True):
+        report = found.reports[found.reference]
+        sentence = phase_sentence(report) if report is not None else ""
+        if sentence:
+            sentences.append((f"{study.label}: " if len(studies) > 1 else "", sentence))
+    return sentences
 
 
-def _left_out(sides: Sequence[dict[str, object]]) -> list[str]:
+def _left_out(studies: Sequence[Mapping[str, Any]]) -> list[str]:
     """What the page does not hold of its runs, to stay small."""
     notes = []
-    for side in sides:
-        runs = side["runs"]
-        assert isinstance(runs, list)
-        for run in runs:
+    for study in studies:
+        for run in study["runs"]:
             for name, block in (("evaluations", run["curves"]), ("attention maps", run["maps"])):
                 if block and len(block["steps"]) < block["of"]:
                     notes.append(
-                        f"{side['label']}, {run['label']}: {len(block['steps'])} of {block['of']} {name} are on this "
+                        f"{study['label']}, {run['label']}: {len(block['steps'])} of {block['of']} {name} are on this "
                         "page, to keep it small; the run directory has all"
                     )
     return notes

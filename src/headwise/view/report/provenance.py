@@ -11,7 +11,7 @@ from typing import Any
 
 from headwise.core.keys import flatten
 from headwise.view.report.members import Member
-from headwise.view.report.sides import Side, differing_keys
+from headwise.view.report.studies import Study, differing_keys
 
 ABOUT = ("commit", "engine", "device", "threads", "python", "platform", "started", "ended")
 
@@ -34,13 +34,13 @@ class Provenance:
     commands: list[str]
 
 
-def describe(sides: Sequence[Side]) -> Provenance:
-    """Tables with one column per side for configs, and per run for seeds, versions and times."""
-    members = [member for side in sides for member in side.members]
-    firsts = [side.members[0] for side in sides]
+def describe(studies: Sequence[Study]) -> Provenance:
+    """Tables with one column per study for configs, and per run for seeds, versions and times."""
+    members = [member for study in studies for member in study.members]
+    firsts = [study.members[0] for study in studies]
     return Provenance(
-        runs=_runs(members, several_sides=len(sides) > 1),
-        config=_config(sides, firsts),
+        runs=_runs(members, several_studies=len(studies) > 1),
+        config=_config(studies, firsts),
         commands=list(dict.fromkeys(command for member in members if (command := made_by(member)))),
     )
 
@@ -61,16 +61,16 @@ def shown(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def _config(sides: Sequence[Side], firsts: Sequence[Member]) -> Table:
+def _config(studies: Sequence[Study], firsts: Sequence[Member]) -> Table:
     flat = [flatten({k: v for k, v in member.config.items() if k != "seed"}) for member in firsts]
     keys = list(dict.fromkeys(key for one in flat for key in one))
     marked = frozenset(differing_keys([member.config for member in firsts]))
     order = [*(k for k in keys if k in marked), *(k for k in keys if k not in marked)]
     rows = [(key, [shown(one[key]) if key in one else "absent" for one in flat]) for key in order]
-    return Table([side.label for side in sides], rows, marked)
+    return Table([study.label for study in studies], rows, marked)
 
 
-def _runs(members: Sequence[Member], *, several_sides: bool) -> Table:
+def _runs(members: Sequence[Member], *, several_studies: bool) -> Table:
     rows: list[tuple[str, list[str]]] = [
         ("status", [member.status for member in members]),
         ("seed", ["none" if member.seed is None else str(member.seed) for member in members]),
@@ -82,5 +82,5 @@ def _runs(members: Sequence[Member], *, several_sides: bool) -> Table:
     versions = [member.manifest.get("versions", {}) for member in members]
     names = dict.fromkeys(name for one in versions for name in one)
     rows += [(name, [str(one.get(name, "unknown")) for one in versions]) for name in names]
-    named = several_sides or any(member.seed is None for member in members)
+    named = several_studies or any(member.seed is None for member in members)
     return Table([member.label if named else f"seed {member.seed}" for member in members], rows)

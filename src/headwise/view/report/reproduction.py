@@ -133,7 +133,7 @@ def reproduction_page(
             "statements": [list(STATEMENT_COLUMNS)] + [_statement_values(one.values) for one in statements],
         },
     }
-    scripts = tuple(f"static/{name}.js" for name in ("theme", "elements", "exporting", "tables"))
+    scripts = tuple(f"static/{name}.js" for name in ("data", "theme", "elements", "exporting", "tables"))
     return render(
         "reproduction.html", context, data=data, styles=("static/page.css", "static/tables.css"), scripts=(scripts,)
     )

@@ -1,26 +1,26 @@
-// One slider for all sides. The first side's time is the slider's; the others follow by step, by share of the run, or
+// One slider for all studies. The first study's time is the slider's; the others follow by step, by share of the run, or
 // stage by stage (piecewise linear between stage boundaries), which is how a flow is put beside a transformer.
 
-function makeClock(sides) {
-  const ends = sides.map((side) => {
-    const times = side.runs.flatMap((run) => [...run.steps, ...(run.mapSteps || [])]);
+function makeClock(studies) {
+  const ends = studies.map((study) => {
+    const times = study.runs.flatMap((run) => [...run.steps, ...(run.mapSteps || [])]);
     return times.length ? [times.reduce((a, b) => Math.min(a, b)), times.reduce((a, b) => Math.max(a, b))] : [0, 0];
   });
-  const boundaries = (side, i) => {
-    const stages = (side.runs[state.seeds[i]].phases || {}).stages || {};
-    const reading = ["heads", "function", "loss"].map((name) => stages[name] || []).find((list) => list.length > 1) || [];
-    return [ends[i][0], ...reading.slice(1).map((stage) => stage.start), ends[i][1]];
+  const boundaries = (study, i) => {
+    const { stages } = chosenRun(study).events;
+    const view = ["heads", "function", "loss"].map((name) => stages[name] || []).find((list) => list.length > 1) || [];
+    return [ends[i][0], ...view.slice(1).map((stage) => stage.start), ends[i][1]];
   };
   const alignments = ["step", "share"];
-  const stageKnots = sides.map(boundaries);
-  if (sides.length > 1 && stageKnots.every((knots) => knots.length > 2 && knots.length === stageKnots[0].length)) alignments.push("stage");
-  const sameUnit = sides.every((side) => side.unit === sides[0].unit);
+  const stageKnots = studies.map(boundaries);
+  if (studies.length > 1 && stageKnots.every((knots) => knots.length > 2 && knots.length === stageKnots[0].length)) alignments.push("stage");
+  const sameUnit = studies.every((study) => study.unit === studies[0].unit);
   const usual = sameUnit ? "step" : alignments[alignments.length - 1];
   const align = alignments.includes(state.align) ? state.align : usual;
   const knots = align === "stage" ? stageKnots : ends;
   const range = align === "step" ? [Math.min(...ends.map((e) => e[0])), Math.max(...ends.map((e) => e[1]))] : ends[0];
-  const drivers = align === "step" ? sides : [sides[0]];
-  const frames = Float64Array.from(new Set(drivers.flatMap((side) => side.runs.flatMap((run) => [...run.steps, ...(run.mapSteps || [])])))).sort();
+  const drivers = align === "step" ? studies : [studies[0]];
+  const frames = Float64Array.from(new Set(drivers.flatMap((study) => study.runs.flatMap((run) => [...run.steps, ...(run.mapSteps || [])])))).sort();
   const positive = (from) => { const found = Array.from(from).find((time) => time > 0); return found || 1; };
   const threshold = positive(frames);
 
@@ -28,9 +28,9 @@ function makeClock(sides) {
 
   return {
     align, alignments, frames, range,
-    sideRange: (i) => (align === "step" ? range : ends[i]),
-    threshold: (i) => (align === "step" || i === 0 ? threshold : positive(sides[i].runs[0].steps)),
-    toSide: (i, time) => (align === "step" ? time : interpolate(time, knots[0], knots[i])),
+    studyRange: (i) => (align === "step" ? range : ends[i]),
+    threshold: (i) => (align === "step" || i === 0 ? threshold : positive(studies[i].runs[0].steps)),
+    toStudy: (i, time) => (align === "step" ? time : interpolate(time, knots[0], knots[i])),
     toMain: (i, time) => (align === "step" ? time : interpolate(time, knots[i], knots[0])),
     position(time) {
       const [low, high] = range.map((end) => bend(end, state.scale));

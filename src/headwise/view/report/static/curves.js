@@ -5,13 +5,13 @@
 const MOST_LINES = 16;
 
 // The lines of a variable: where each lies in the packed array, what it is called, how it is drawn.
-function curveLines(side, name, most = MOST_LINES) {
+function curveLines(study, name, most = MOST_LINES) {
   const dims = page.variables[name].dimensions.slice(1);
-  const array = side.runs.map((run) => run.curves[name]).find(Boolean);
+  const array = study.runs.map((run) => run.curves[name]).find(Boolean);
   if (!array || !array.shape[0]) return [];
   const lines = [];
   const walk = (axis, offset, place) => {
-    if (axis === dims.length) { lines.push(describeLine(side, name, dims, offset, place)); return; }
+    if (axis === dims.length) { lines.push(describeLine(study, name, dims, offset, place)); return; }
     const size = array.shape[axis + 1];
     const stride = array.shape.slice(axis + 2).reduce((a, b) => a * b, 1);
     for (let n = 0; n < size; n++) {
@@ -32,24 +32,24 @@ function largest(lines, array) {
   return lines.filter((line) => kept.has(line) && sizes.get(line) > 0.01 * top);
 }
 
-function describeLine(side, name, dims, offset, place) {
+function describeLine(study, name, dims, offset, place) {
   const at = Object.fromEntries(dims.map((dim, axis) => [dim, place[axis]]));
   // The first dimension is the colour of a line and the second its dashes; the block is the same for all lines.
   const [first, second] = dims.filter((dim) => dim !== "block");
-  const label = dims.filter((dim) => dim !== "block").map((dim) => entryName(side, dim, at[dim])).join(", ") || page.variables[name].label;
+  const label = dims.filter((dim) => dim !== "block").map((dim) => entryName(study, dim, at[dim])).join(", ") || page.variables[name].label;
   const colour = first === undefined ? ink("single") : first === "head" ? headColour(at.head) : groupColour(at[first]);
   return { offset, label, colour, dash: groupDash(at[second ?? first] ?? 0), head: at.head, group: at.group };
 }
 
-function entryName(side, dim, index) {
-  const entry = side.coordinates[dim][index];
+function entryName(study, dim, index) {
+  const entry = study.coordinates[dim][index];
   return typeof entry === "number" ? `${page.dimensions[dim].title} ${entry}` : entry;
 }
 
 // Values of one line over the union of all runs' steps: each run, and lowest, median, highest.
-function curveValues(side, name, line) {
-  const runs = side.runs.filter((run) => run.curves[name]);
-  const times = side.times;
+function curveValues(study, name, line) {
+  const runs = study.runs.filter((run) => run.curves[name]);
+  const times = study.times;
   const each = runs.map((run) => {
     const { values, width } = run.curves[name];
     const own = new Map(run.steps.map((step, i) => [step, values[i * width + line.offset]]));
@@ -68,8 +68,8 @@ function curveValues(side, name, line) {
 }
 
 function measuredVariables(spec) {
-  const worthIt = (name) => spec.shown !== "if it varies" || sides.some((side) => side.runs.some((run) => varies(run.curves[name])));
-  return spec.variables.filter(({ name }) => sides.some((side) => curveLines(side, name).length) && worthIt(name));
+  const worthIt = (name) => spec.shown !== "if it varies" || studies.some((study) => study.runs.some((run) => varies(run.curves[name])));
+  return spec.variables.filter(({ name }) => studies.some((study) => curveLines(study, name).length) && worthIt(name));
 }
 
 function allCurvePanels() {
@@ -82,18 +82,18 @@ function allCurvePanels() {
 
 function curvePanels(spec, known, span) {
   const shared = { spec, known, variable: known[0].name, hidden: new Set(), span };
-  return sides.map((side) => curvePanel(shared, side));
+  return studies.map((study) => curvePanel(shared, study));
 }
 
 function varies(array) {
   return Boolean(array) && array.values.some((v) => Number.isFinite(v) && v !== array.values[0]);
 }
 
-// One vertical axis for all sides, so that side by side means comparable.
+// One vertical axis for all studies, so that side by side means comparable.
 function bounds({ variable }) {
   const [floor, ceiling] = page.variables[variable].limits;
   let low = floor ?? Infinity, high = ceiling ?? -Infinity;
-  for (const side of sides) for (const run of side.runs) {
+  for (const study of studies) for (const run of study.runs) {
     const array = run.curves[variable];
     if (!array) continue;
     for (const v of array.values) if (Number.isFinite(v)) { if (v < low) low = v; if (v > high) high = v; }
@@ -103,26 +103,26 @@ function bounds({ variable }) {
   return [floor === low ? low : low - room, ceiling === high ? high + 0.02 : high + room];
 }
 
-function curvePanel(shared, side) {
+function curvePanel(shared, study) {
   const { spec } = shared;
-  let plot = null, lines = [], values = [], hot = -1, hoverIndex = null;
+  let plot = null, lines = [], values = [], highlighted = -1, hoverIndex = null;
   const box = h("div", { class: "plot" });
   const legend = h("div", { class: "legend" });
   const panel = makePanel({
-    title: spec.title, side, span: sides.length > 1 ? "side" : shared.span,
+    title: spec.title, study, span: studies.length > 1 ? "study" : shared.span,
     table: () => {
-      const all = curveLines(side, shared.variable, Infinity);
-      const rows = [["seed", side.unit, ...all.map((line) => line.label)]];
-      for (const run of side.runs) {
+      const all = curveLines(study, shared.variable, Infinity);
+      const rows = [["seed", study.unit, ...all.map((line) => line.label)]];
+      for (const run of study.runs) {
         const array = run.curves[shared.variable];
         if (array) run.steps.forEach((step, i) => rows.push([run.seed, step, ...all.map((line) => array.values[i * array.width + line.offset])]));
       }
       return rows;
     },
-    image: (title) => curvePicture(title, shared, side, lines, values),
+    image: (title) => curvePicture(title, shared, study, lines, values),
   });
   if (shared.known.length > 1) {
-    const select = h("select", { class: "small", "aria-label": `Which ${spec.title}${sides.length > 1 ? `, ${side.label}` : ""}` }, ...shared.known.map(({ name, choice }) => h("option", { value: name }, choice)));
+    const select = h("select", { class: "small", "aria-label": `Which ${spec.title}${studies.length > 1 ? `, ${study.label}` : ""}` }, ...shared.known.map(({ name, choice }) => h("option", { value: name }, choice)));
     select.addEventListener("change", () => { shared.variable = select.value; changed("axis"); });
     on("axis", () => { select.value = shared.variable; });
     panel.tools.prepend(select);
@@ -131,28 +131,28 @@ function curvePanel(shared, side) {
   const cursor = h("div", { class: "cursor" });
 
   const isShown = (line, n) => !shared.hidden.has(n) && !state.hiddenHeads.has(line.head) && !state.hiddenGroups.has(line.group);
-  const warm = (n) => { if (hot !== n) { hot = n; if (plot && side.runs.length > 1) plot.redraw(false); } };
-  const readoutIndex = () => hoverIndex ?? nearestIndex(side.times, clock.toSide(side.index, state.time));
+  const highlight = (n) => { if (highlighted !== n) { highlighted = n; if (plot && study.runs.length > 1) plot.redraw(false); } };
+  const readoutIndex = () => hoverIndex ?? nearestIndex(study.times, clock.toStudy(study.index, state.time));
 
   const build = () => {
     if (plot) { plot.destroy(); plot = null; }
     panel.heading.title = page.variables[shared.variable].about;
-    lines = curveLines(side, shared.variable);
-    values = lines.map((line) => curveValues(side, shared.variable, line));
+    lines = curveLines(study, shared.variable);
+    values = lines.map((line) => curveValues(study, shared.variable, line));
     if (!lines.length) { box.replaceChildren(h("p", { class: "notice" }, "not measured in this run")); legend.replaceChildren(); return; }
     const width = box.clientWidth || 300;
     box.replaceChildren();
-    const options = curveOptions(shared, side, lines, values, { width, height: 220, scale: 1, hot: () => hot, isShown });
+    const options = curveOptions(shared, study, lines, values, { width, height: 220, scale: 1, highlighted: () => highlighted, isShown });
     options.hooks.setCursor = [(u) => {
       hoverIndex = u.cursor.left >= 0 ? u.cursor.idx : null;
-      if (side.runs.length > 1) warm(hoverIndex === null ? -1 : nearestLine(u));
-      tell();
+      if (study.runs.length > 1) highlight(hoverIndex === null ? -1 : nearestLine(u));
+      showValues();
     }];
-    plot = new uPlot(options, curveData(side, values), box);
+    plot = new uPlot(options, curveData(study, values), box);
     plot.over.append(cursor);
-    scrubbing(plot.over, (share) => clock.toMain(side.index, plot.posToVal(share * plot.over.clientWidth, "x")));
+    scrubbing(plot.over, (share) => clock.toMain(study.index, plot.posToVal(share * plot.over.clientWidth, "x")));
     plot.root.setAttribute("role", "img");
-    plot.root.setAttribute("aria-label", `${spec.title} over training${sides.length > 1 ? `, ${side.label}` : ""}: ${lines.length} curve${lines.length > 1 ? "s" : ""}; values at the current ${side.unit} are below`);
+    plot.root.setAttribute("aria-label", `${spec.title} over training${studies.length > 1 ? `, ${study.label}` : ""}: ${lines.length} curve${lines.length > 1 ? "s" : ""}; values at the current ${study.unit} are below`);
     buildLegend();
   };
   const nearestLine = (u) => {
@@ -172,8 +172,8 @@ function curvePanel(shared, side) {
     legend.replaceChildren(matrix ? legendMatrix() : h("ul", {}, ...lines.map((line, n) => h("li", {}, legendButton(line, n)))));
   };
   const watch = (element, n) => {
-    for (const kind of ["pointerenter", "focus"]) element.addEventListener(kind, () => warm(n));
-    for (const kind of ["pointerleave", "blur"]) element.addEventListener(kind, () => warm(-1));
+    for (const kind of ["pointerenter", "focus"]) element.addEventListener(kind, () => highlight(n));
+    for (const kind of ["pointerleave", "blur"]) element.addEventListener(kind, () => highlight(-1));
     return element;
   };
   const legendButton = (line, n) => watch(h("button", {
@@ -191,11 +191,11 @@ function curvePanel(shared, side) {
       onclick: () => { if (set.has(item)) set.delete(item); else set.add(item); changed("view"); },
     }, sample, text);
     return h("table", { class: "matrix" },
-      h("thead", {}, h("tr", {}, h("td", {}), ...groups.map((g) => h("th", { scope: "col" }, toggle(state.hiddenGroups, g, lineSample(ink("text"), groupDash(g)), side.coordinates.group[g]))))),
-      h("tbody", {}, ...heads.map((head) => h("tr", {}, h("th", { scope: "row" }, toggle(state.hiddenHeads, head, swatch(headColour(head)), side.coordinates.head[head])),
+      h("thead", {}, h("tr", {}, h("td", {}), ...groups.map((g) => h("th", { scope: "col" }, toggle(state.hiddenGroups, g, lineSample(ink("text"), groupDash(g)), study.coordinates.group[g]))))),
+      h("tbody", {}, ...heads.map((head) => h("tr", {}, h("th", { scope: "row" }, toggle(state.hiddenHeads, head, swatch(headColour(head)), study.coordinates.head[head])),
         ...groups.map((g) => { const n = lines.findIndex((line) => line.head === head && line.group === g); return watch(h("td", {}, n < 0 ? "" : cells[n]), n); })))));
   };
-  const tell = () => {
+  const showValues = () => {
     const i = readoutIndex();
     lines.forEach((line, n) => {
       const text = shown(values[n].median[i]);
@@ -208,9 +208,9 @@ function curvePanel(shared, side) {
     if (!plot) return;
     if (lines.some((line) => line.head !== undefined)) {
       // Another block or seed order may mean other data under the same lines.
-      lines = curveLines(side, shared.variable);
-      values = lines.map((line) => curveValues(side, shared.variable, line));
-      plot.setData(curveData(side, values), false);
+      lines = curveLines(study, shared.variable);
+      values = lines.map((line) => curveValues(study, shared.variable, line));
+      plot.setData(curveData(study, values), false);
     }
     plot.redraw(true);
     const focused = document.activeElement, keys = [...legend.querySelectorAll("button")], place = keys.indexOf(focused);
@@ -219,29 +219,29 @@ function curvePanel(shared, side) {
   });
   on("moment", () => {
     if (!plot) return;
-    cursor.style.left = `${plot.valToPos(clock.toSide(side.index, state.time), "x")}px`;
-    if (hoverIndex === null) tell();
+    cursor.style.left = `${plot.valToPos(clock.toStudy(study.index, state.time), "x")}px`;
+    if (hoverIndex === null) showValues();
   });
   let before = 0;
   new ResizeObserver(() => {
     const width = box.clientWidth;
-    if (plot && width && width !== before) { before = width; plot.setSize({ width, height: 220 }); cursor.style.left = `${plot.valToPos(clock.toSide(side.index, state.time), "x")}px`; }
+    if (plot && width && width !== before) { before = width; plot.setSize({ width, height: 220 }); cursor.style.left = `${plot.valToPos(clock.toStudy(study.index, state.time), "x")}px`; }
   }).observe(box);
   return panel.root;
 }
 
-function curveData(side, values) {
-  const columns = side.runs.length > 1 ? values.flatMap(({ high, low, median }) => [high, low, median]) : values.map(({ median }) => median);
-  return [side.times, ...columns];
+function curveData(study, values) {
+  const columns = study.runs.length > 1 ? values.flatMap(({ high, low, median }) => [high, low, median]) : values.map(({ median }) => median);
+  return [study.times, ...columns];
 }
 
-function curveOptions(shared, side, lines, values, { width, height, scale, hot, isShown }) {
-  const several = side.runs.length > 1, { unit } = page.variables[shared.variable];
+function curveOptions(shared, study, lines, values, { width, height, scale, highlighted, isShown }) {
+  const several = study.runs.length > 1, { unit } = page.variables[shared.variable];
   const font = `${11 * scale}px ${FONT}`;
-  const [first, last] = clock.sideRange(side.index);
+  const [first, last] = clock.studyRange(study.index);
   const stroke = (line, n) => () => (isShown(line, n) ? line.colour : "transparent");
   const fill = (line, n) => () => (isShown(line, n) ? line.colour + (isDark() ? "38" : "2b") : "transparent");
-  const main = (line, n) => ({ label: line.label, stroke: stroke(line, n), width: 1.8 * scale, dash: line.dash.map((d) => d * scale), points: { show: side.times.length < 2, size: 7 * scale, fill: stroke(line, n) }, spanGaps: true });
+  const main = (line, n) => ({ label: line.label, stroke: stroke(line, n), width: 1.8 * scale, dash: line.dash.map((d) => d * scale), points: { show: study.times.length < 2, size: 7 * scale, fill: stroke(line, n) }, spanGaps: true });
   const bare = { stroke: "transparent", width: 0, points: { show: false } };
   const axis = { stroke: ink("soft"), font, grid: { stroke: ink("grid"), width: scale }, ticks: { stroke: ink("grid"), width: scale, size: 5 * scale }, gap: 4 * scale };
   return {
@@ -249,39 +249,39 @@ function curveOptions(shared, side, lines, values, { width, height, scale, hot, 
     legend: { show: false },
     cursor: { drag: { x: false, y: false, setScale: false }, y: false, points: { show: false } },
     scales: {
-      x: { time: false, ...(state.scale === "log" ? { distr: 4, asinh: clock.threshold(side.index) } : {}), range: () => (last > first ? [first, last] : [first - 1, first + 1]) },
+      x: { time: false, ...(state.scale === "log" ? { distr: 4, asinh: clock.threshold(study.index) } : {}), range: () => (last > first ? [first, last] : [first - 1, first + 1]) },
       y: { range: () => bounds(shared) },
     },
     axes: [
-      { ...axis, size: 30 * scale, splits: (u) => timeTicks(u.scales.x.min, u.scales.x.max, clock.threshold(side.index), width / scale), values: (u, ticks) => ticks.map(shownTime), filter: (u, ticks) => ticks },
+      { ...axis, size: 30 * scale, splits: (u) => timeTicks(u.scales.x.min, u.scales.x.max, clock.threshold(study.index), width / scale), values: (u, ticks) => ticks.map(shownTime), filter: (u, ticks) => ticks },
       { ...axis, size: 48 * scale, splits: (u) => niceTicks(u.scales.y.min, u.scales.y.max, 5), values: (u, ticks) => ticks.map((tick) => String(tick).replace("-", "−")), label: unit || undefined, labelFont: font, labelSize: unit ? 16 * scale : 0, labelGap: 0 },
     ],
     series: [{}, ...(several ? lines.flatMap((line, n) => [bare, bare, main(line, n)]) : lines.map(main))],
     bands: several ? lines.map((line, n) => ({ series: [3 * n + 1, 3 * n + 2], fill: fill(line, n) })) : [],
-    hooks: { drawClear: [(u) => shadePhases(u, side, scale)], draw: [(u) => drawSeeds(u, side, lines[hot()], values[hot()], scale)] },
+    hooks: { drawClear: [(u) => shadePhases(u, study, scale)], draw: [(u) => drawSeeds(u, study, lines[highlighted()], values[highlighted()], scale)] },
   };
 }
 
-function shadePhases(u, side, scale) {
-  const phases = side.runs[state.seeds[side.index]].phases || {};
+function shadePhases(u, study, scale) {
+  const { competitive, offshoots } = chosenRun(study).events;
   const { left, top, width, height } = u.bbox;
   const x = (time) => Math.min(left + width, Math.max(left, u.valToPos(time, "x", true)));
   u.ctx.save();
-  if (phases.competitive) {
+  if (competitive) {
     u.ctx.fillStyle = ink("competitive-wash");
-    u.ctx.fillRect(x(phases.competitive[0]), top, x(phases.competitive[1]) - x(phases.competitive[0]), height);
+    u.ctx.fillRect(x(competitive[0]), top, x(competitive[1]) - x(competitive[0]), height);
   }
   u.ctx.strokeStyle = ink("event");
   u.ctx.lineWidth = scale * (window.devicePixelRatio || 1);
   u.ctx.setLineDash([3, 3]);
-  for (const { step } of phases.offshoots || []) {
+  for (const { step } of offshoots) {
     u.ctx.beginPath(); u.ctx.moveTo(x(step), top); u.ctx.lineTo(x(step), top + height); u.ctx.stroke();
   }
   u.ctx.restore();
 }
 
-function drawSeeds(u, side, line, value, scale) {
-  if (!line || side.runs.length < 2) return;
+function drawSeeds(u, study, line, value, scale) {
+  if (!line || study.runs.length < 2) return;
   const ratio = window.devicePixelRatio || 1;
   u.ctx.save();
   u.ctx.strokeStyle = line.colour;
@@ -294,7 +294,7 @@ function drawSeeds(u, side, line, value, scale) {
     u.ctx.beginPath();
     values.forEach((v, i) => {
       if (v === null) return;
-      const x = u.valToPos(side.times[i], "x", true), y = u.valToPos(v, "y", true);
+      const x = u.valToPos(study.times[i], "x", true), y = u.valToPos(v, "y", true);
       if (open) u.ctx.lineTo(x, y); else u.ctx.moveTo(x, y);
       open = true;
       // Labels spread along the lines, where the seeds part.
@@ -306,12 +306,12 @@ function drawSeeds(u, side, line, value, scale) {
   u.ctx.restore();
 }
 
-function curvePicture(title, shared, side, lines, values) {
+function curvePicture(title, shared, study, lines, values) {
   const scale = PICTURE_SCALE / (window.devicePixelRatio || 1);
   const holder = h("div", { class: "offstage", "aria-hidden": "true" });
   document.body.append(holder);
   const isShown = (line, n) => !shared.hidden.has(n) && !state.hiddenHeads.has(line.head) && !state.hiddenGroups.has(line.group);
-  const plot = new uPlot(curveOptions(shared, side, lines, values, { width: 640 * scale, height: 320 * scale, scale, hot: () => -1, isShown }), curveData(side, values), holder);
+  const plot = new uPlot(curveOptions(shared, study, lines, values, { width: 640 * scale, height: 320 * scale, scale, highlighted: () => -1, isShown }), curveData(study, values), holder);
   const visible = lines.filter(isShown);
   const columns = Math.min(4, Math.max(1, visible.length)), below = 18 * Math.ceil(visible.length / columns) + 10;
   return new Promise((resolve) => requestAnimationFrame(() => {

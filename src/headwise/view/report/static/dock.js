@@ -15,10 +15,10 @@ function goBy(count) {
 }
 
 function eventTimes() {
-  const times = sides.flatMap((side) => {
-    const phases = side.runs[state.seeds[side.index]].phases || {};
-    const found = [...(phases.competitive ? [phases.competitive[0]] : []), ...(phases.offshoots || []).map((o) => o.step)];
-    return found.map((time) => clock.snap(clock.toMain(side.index, time)));
+  const times = studies.flatMap((study) => {
+    const { competitive, offshoots } = chosenRun(study).events;
+    const found = [...(competitive ? [competitive[0]] : []), ...offshoots.map((o) => o.step)];
+    return found.map((time) => clock.snap(clock.toMain(study.index, time)));
   });
   return [...new Set(times)].sort((a, b) => a - b);
 }
@@ -29,50 +29,48 @@ function goToEvent(direction) {
   goTo(next ?? (direction > 0 ? clock.range[1] : clock.range[0]));
 }
 
-function phaseAt(side, time) {
-  const phases = side.runs[state.seeds[side.index]].phases || {};
-  const left = (phases.offshoots || []).filter((o) => clock.snap(clock.toMain(side.index, o.step)) <= clock.snap(clock.toMain(side.index, time)));
+function phaseAt(study, time) {
+  const { competitive, offshoots } = chosenRun(study).events;
+  const left = offshoots.filter((o) => clock.snap(clock.toMain(study.index, o.step)) <= clock.snap(clock.toMain(study.index, time)));
   if (left.length) {
     const o = left[left.length - 1];
     return `cooperative phase; last to leave: head ${o.head} for ${patternName(o.to)}`;
   }
-  if (phases.competitive && time >= phases.competitive[0] && time <= phases.competitive[1]) return "competitive phase";
-  return phases.competitive && time < phases.competitive[0] ? "before competition" : "";
+  if (competitive && time >= competitive[0] && time <= competitive[1]) return "competitive phase";
+  return competitive && time < competitive[0] ? "before competition" : "";
 }
 
 function buildTimelines() {
-  const rows = sides.map((side) => {
-    const run = side.runs[state.seeds[side.index]];
-    const phases = run.phases || {};
-    const place = (time) => 100 * clock.position(clock.toMain(side.index, time));
-    const row = h("div", { class: "timeline", role: "group", "aria-label": `Phases${sides.length > 1 ? `, ${side.label}` : ""}` });
+  const rows = studies.map((study) => {
+    const run = chosenRun(study);
+    const { competitive, cooperative, offshoots } = run.events;
+    const place = (time) => 100 * clock.position(clock.toMain(study.index, time));
+    const row = h("div", { class: "timeline", role: "group", "aria-label": `Phases${studies.length > 1 ? `, ${study.label}` : ""}` });
     const band = (span, name) => {
-      const button = h("button", { type: "button", class: `band ${name}`, "aria-label": `Go to the start of the ${name} phase, ${side.unit} ${shownTime(span[0])}`, onclick: () => goTo(clock.toMain(side.index, span[0])) }, h("span", {}, name));
+      const button = h("button", { type: "button", class: `band ${name}`, "aria-label": `Go to the start of the ${name} phase, ${study.unit} ${shownTime(span[0])}`, onclick: () => goTo(clock.toMain(study.index, span[0])) }, h("span", {}, name));
       button.style.left = `${place(span[0])}%`;
       button.style.width = `${place(span[1]) - place(span[0])}%`;
       row.append(button);
     };
-    if (phases.competitive) band(phases.competitive, "competitive");
-    if (phases.cooperative) band(phases.cooperative, "cooperative");
-    const many = (phases.offshoots || []).length > 6;
-    for (const o of phases.offshoots || []) {
-      const blocks = side.blocks > 1 ? ` of block ${o.block}` : "";
+    if (competitive) band(competitive, "competitive");
+    if (cooperative) band(cooperative, "cooperative");
+    const many = offshoots.length > 6;
+    for (const o of offshoots) {
       const mark = h("button", {
-        type: "button", class: "mark", title: `head ${o.head}${blocks} leaves ${patternName(o.from)} for ${patternName(o.to)} at ${side.unit} ${shownTime(o.step)}`,
-        "aria-label": `Offshoot: head ${o.head}${blocks} leaves ${patternName(o.from)} for ${patternName(o.to)} at ${side.unit} ${shownTime(o.step)}`,
-        onclick: () => { if (side.blocks > 1) { state.block = o.block - 1; changed("axis"); } goTo(clock.toMain(side.index, o.step)); },
+        type: "button", class: "mark", title: offshootText(study, o), "aria-label": `Offshoot: ${offshootText(study, o)}`,
+        onclick: () => { if (study.blocks > 1) { state.block = o.block - 1; changed("axis"); } goTo(clock.toMain(study.index, o.step)); },
       }, swatch(headColour(o.head - 1), String(o.head)), many ? null : h("span", { class: "wide" }, `→ ${patternName(o.to)}`));
       mark.style.left = `${place(o.step)}%`;
       row.append(mark);
     }
-    for (const o of (side.study || {}).offshoots || []) {
+    for (const o of study.report ? study.report.offshoots : []) {
       const whisker = h("span", { class: "whisker", title: `median of the seeds ${shownTime(o.step)}, interval ${o.interval.map(shownTime).join(" to ")}` });
       whisker.style.left = `${place(o.interval[0])}%`;
       whisker.style.width = `${place(o.interval[1]) - place(o.interval[0])}%`;
       row.append(whisker);
     }
     if (!row.childElementCount) row.append(h("span", { class: "quiet" }, run.steps.length > 1 ? "no phases were found" : "one evaluation shows no phases"));
-    return sides.length > 1 ? h("div", { class: "timeline-side" }, h("span", { class: "timeline-name" }, side.label, h("b", {}, "")), row) : row;
+    return studies.length > 1 ? h("div", { class: "timeline-study" }, h("span", { class: "timeline-name" }, study.label, h("b", {}, "")), row) : row;
   });
   dock.timelines.replaceChildren(...rows);
   const room = dock.ticks.clientWidth;
@@ -83,16 +81,16 @@ function buildTimelines() {
   }));
 }
 
-function tellTime() {
-  const side = sides[0];
-  const phase = phaseAt(side, clock.toSide(0, state.time));
+function showTime() {
+  const study = studies[0];
+  const phase = phaseAt(study, clock.toStudy(0, state.time));
   dock.slider.value = String(clock.position(state.time));
-  if (sides.length > 1) dock.timelines.querySelectorAll(".timeline-name b").forEach((name, i) => {
-    name.textContent = ` ${sides[i].unit} ${shownTime(clock.toSide(i, state.time))}`;
+  if (studies.length > 1) dock.timelines.querySelectorAll(".timeline-name b").forEach((name, i) => {
+    name.textContent = ` ${studies[i].unit} ${shownTime(clock.toStudy(i, state.time))}`;
   });
-  dock.now.textContent = `${side.unit} ${shownTime(state.time)}`;
+  dock.now.textContent = `${study.unit} ${shownTime(state.time)}`;
   dock["now-phase"].textContent = phase;
-  dock.slider.setAttribute("aria-valuetext", `${side.unit} ${shownTime(state.time)} of ${shownTime(clock.range[1])}${phase ? `, ${phase}` : ""}`);
+  dock.slider.setAttribute("aria-valuetext", `${study.unit} ${shownTime(state.time)} of ${shownTime(clock.range[1])}${phase ? `, ${phase}` : ""}`);
 }
 
 let playStart = null;
@@ -117,7 +115,7 @@ function play(go) {
 
 function wireDock() {
   dock.slider.addEventListener("input", () => { play(false); goTo(clock.timeAt(Number(dock.slider.value))); });
-  dock.slider.addEventListener("change", () => tellTime());
+  dock.slider.addEventListener("change", () => showTime());
   dock.slider.addEventListener("keydown", (event) => {
     const moves = { ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1, PageDown: -10, PageUp: 10, Home: -1e9, End: 1e9 };
     const others = { n: () => goToEvent(1), p: () => goToEvent(-1), " ": () => play(!state.playing) };
@@ -137,7 +135,7 @@ function wireDock() {
   addChoices();
   on("axis", buildTimelines);
   on("view", buildTimelines);
-  on("moment", tellTime);
+  on("moment", showTime);
   let width = 0;
   new ResizeObserver(() => { if (dock.ticks.clientWidth !== width) { width = dock.ticks.clientWidth; buildTimelines(); } }).observe(dock.ticks);
 }
@@ -151,21 +149,21 @@ function choice(label, options, chosen, apply) {
 }
 
 function addChoices() {
-  if (sides.length > 1 && clock.alignments.length > 1) {
+  if (studies.length > 1 && clock.alignments.length > 1) {
     const names = { step: "by step", share: "by share of the run", stage: "stage by stage" };
     choice("Align", clock.alignments.map((name) => [name, names[name]]), clock.align, (value) => { state.align = value; resetClock(); changed("axis"); });
   }
-  const blocks = Math.max(...sides.map((side) => side.blocks));
+  const blocks = Math.max(...studies.map((study) => study.blocks));
   if (blocks > 1) {
     const select = choice("Block", Array.from({ length: blocks }, (_, b) => [b, String(b + 1)]), state.block, (value) => { state.block = Number(value); changed("axis"); });
     on("axis", () => { select.value = String(state.block); });
   }
-  for (const side of sides) {
-    if (side.runs.length < 2) continue;
-    choice(sides.length > 1 ? `Maps of ${side.label}` : "Maps of", side.runs.map((run, n) => [n, run.label]), state.seeds[side.index], (value) => {
-      state.seeds[side.index] = Number(value);
+  for (const study of studies) {
+    if (study.runs.length < 2) continue;
+    choice(studies.length > 1 ? `Maps of ${study.label}` : "Maps of", study.runs.map((run, n) => [n, run.label]), state.seeds[study.index], (value) => {
+      state.seeds[study.index] = Number(value);
       resetClock();
-      loadMaps(side.runs[Number(value)]);
+      loadMaps(study.runs[Number(value)]);
       changed("axis");
     });
   }

@@ -6,12 +6,12 @@
 const MAP_EDGE = { left: 34, top: 18, right: 2, bottom: 34 };
 const STRIPES = 12;
 
-function currentMaps(side) {
-  const run = side.runs[state.seeds[side.index]];
+function currentMaps(study) {
+  const run = chosenRun(study);
   if (!run.maps) return null;
   const { shape, values, width } = run.maps[mapVariable()];
   const [, blocks, heads, queries, keys] = shape;
-  const i = nearestIndex(run.mapSteps, clock.toSide(side.index, state.time));
+  const i = nearestIndex(run.mapSteps, clock.toStudy(study.index, state.time));
   const block = Math.min(state.block, blocks - 1);
   const start = i * width + block * heads * queries * keys;
   const size = queries * keys;
@@ -19,8 +19,8 @@ function currentMaps(side) {
 }
 
 // The share at which a colour is full: constant over the run, so that heads are seen to make up their minds.
-function fullShare(side) {
-  const run = side.runs[state.seeds[side.index]];
+function fullShare(study) {
+  const run = chosenRun(study);
   if (!run.maps) return 1;
   run.full = run.full || {};
   if (!run.full[state.block]) {
@@ -38,17 +38,17 @@ function fullShare(side) {
   return run.full[state.block];
 }
 
-function isAhead(side, q, k) {
-  return side.causal && side.keys[k] > side.queries[q];
+function isAhead(study, q, k) {
+  return study.causal && study.keys[k] > study.queries[q];
 }
 
-// Edges of the cells of each group, in cells: computed once a side.
-function groupOutlines(side) {
-  if (side.outlines) return side.outlines;
-  side.outlines = (side.groups || []).map((lags) => {
-    const inside = (q, k) => q >= 0 && k >= 0 && q < side.queries.length && k < side.keys.length && lags.includes(side.queries[q] + 1 - side.keys[k]);
+// Edges of the cells of each group, in cells: computed once a study.
+function groupOutlines(study) {
+  if (study.outlines) return study.outlines;
+  study.outlines = (study.groups || []).map((lags) => {
+    const inside = (q, k) => q >= 0 && k >= 0 && q < study.queries.length && k < study.keys.length && lags.includes(study.queries[q] + 1 - study.keys[k]);
     const edges = [];
-    for (let q = 0; q < side.queries.length; q++) for (let k = 0; k < side.keys.length; k++) {
+    for (let q = 0; q < study.queries.length; q++) for (let k = 0; k < study.keys.length; k++) {
       if (!inside(q, k)) continue;
       if (!inside(q, k - 1)) edges.push([k, q, k, q + 1]);
       if (!inside(q, k + 1)) edges.push([k + 1, q, k + 1, q + 1]);
@@ -57,7 +57,7 @@ function groupOutlines(side) {
     }
     return edges;
   });
-  return side.outlines;
+  return study.outlines;
 }
 
 // One canvas pixel per cell (or stripe of one), kept for each size: making them anew would cost more than filling them.
@@ -74,19 +74,19 @@ function cellImage(width, height) {
   return cellImages.get(name);
 }
 
-function drawMap(context, width, height, side, heads, cell, axes) {
-  const maps = currentMaps(side);
+function drawMap(context, width, height, study, heads, cell, axes) {
+  const maps = currentMaps(study);
   if (!maps) return;
   const edge = axes ? MAP_EDGE : { left: 1, top: 1, right: 1, bottom: 1 };
   const w = width - edge.left - edge.right, hgt = height - edge.top - edge.bottom;
   const { queries, keys } = maps;
   const base = rgb(ink("map")), ahead = rgb(ink("ahead"));
   const layers = heads.map((k) => ({ values: maps.head(k), tint: rgb(headColour(k)).map((c, i) => c - base[i]) }));
-  const gain = 1 / fullShare(side);
+  const gain = 1 / fullShare(study);
   const stripes = layers.length > 1 ? STRIPES : 1;
   const { canvas: cells, context: small, image } = cellImage(keys * stripes, queries);
   for (let q = 0, p = 0; q < queries; q++) for (let k = 0; k < keys; k++) {
-    const back = isAhead(side, q, k) ? ahead : base;
+    const back = isAhead(study, q, k) ? ahead : base;
     let sum = 0, n = 0, reach = 0;
     for (const { values } of layers) sum += values[q * keys + k];
     for (let stripe = 0; stripe < stripes; stripe++, p += 4) {
@@ -100,20 +100,20 @@ function drawMap(context, width, height, side, heads, cell, axes) {
   context.imageSmoothingEnabled = false;
   context.drawImage(cells, edge.left, edge.top, w, hgt);
   const x = (k) => edge.left + (k / keys) * w, y = (q) => edge.top + (q / queries) * hgt;
-  groupOutlines(side).forEach((edges, g) => {
+  groupOutlines(study).forEach((edges, g) => {
     if (state.hiddenGroups.has(g)) return;
     context.strokeStyle = groupColour(g);
     context.lineWidth = axes ? 1.8 : 1;
     context.beginPath();
     for (const [k0, q0, k1, q1] of edges) { context.moveTo(x(k0), y(q0)); context.lineTo(x(k1), y(q1)); }
     context.stroke();
-    const first = side.groups[g].map((lag) => side.keys.indexOf(side.queries[0] + 1 - lag)).filter((k) => k >= 0);
+    const first = study.groups[g].map((lag) => study.keys.indexOf(study.queries[0] + 1 - lag)).filter((k) => k >= 0);
     if (!axes || !first.length || (first.length * w) / keys < 20) return;
     context.fillStyle = ink("text");
     context.font = `600 11px ${FONT}`;
     context.textAlign = "center";
     context.textBaseline = "bottom";
-    context.fillText(side.groupNames[g], x((Math.min(...first) + Math.max(...first) + 1) / 2), edge.top - 3);
+    context.fillText(study.groupNames[g], x((Math.min(...first) + Math.max(...first) + 1) / 2), edge.top - 3);
   });
   context.strokeStyle = ink("line");
   context.lineWidth = 1;
@@ -123,18 +123,18 @@ function drawMap(context, width, height, side, heads, cell, axes) {
     context.lineWidth = 2;
     context.strokeRect(x(cell[1]), y(cell[0]), w / keys, hgt / queries);
   }
-  if (axes) drawMapAxes(context, side, { edge, w, hgt, queries, keys, width, height });
+  if (axes) drawMapAxes(context, study, { edge, w, hgt, queries, keys, width, height });
 }
 
-function drawMapAxes(context, side, { edge, w, hgt, queries, keys, height }) {
+function drawMapAxes(context, study, { edge, w, hgt, queries, keys, height }) {
   context.fillStyle = ink("soft");
   context.font = `11px ${FONT}`;
   context.textBaseline = "middle";
   context.textAlign = "right";
   const every = (count, room) => Math.max(1, Math.ceil(count / Math.max(2, room / 26)));
-  for (let q = 0; q < queries; q += every(queries, hgt)) context.fillText(side.queries[q], edge.left - 5, edge.top + ((q + 0.5) / queries) * hgt);
+  for (let q = 0; q < queries; q += every(queries, hgt)) context.fillText(study.queries[q], edge.left - 5, edge.top + ((q + 0.5) / queries) * hgt);
   context.textAlign = "center";
-  for (let k = 0; k < keys; k += every(keys, w)) context.fillText(side.keys[k], edge.left + ((k + 0.5) / keys) * w, edge.top + hgt + 10);
+  for (let k = 0; k < keys; k += every(keys, w)) context.fillText(study.keys[k], edge.left + ((k + 0.5) / keys) * w, edge.top + hgt + 10);
   context.fillText(page.dimensions.key.title, edge.left + w / 2, height - 8);
   context.save();
   context.translate(7, edge.top + hgt / 2);
@@ -143,62 +143,62 @@ function drawMapAxes(context, side, { edge, w, hgt, queries, keys, height }) {
   context.restore();
 }
 
-function shownHeads(side) {
-  return Array.from({ length: side.heads }, (_, k) => k).filter((k) => !state.hiddenHeads.has(k));
+function shownHeads(study) {
+  return Array.from({ length: study.heads }, (_, k) => k).filter((k) => !state.hiddenHeads.has(k));
 }
 
-function mapTable(side) {
-  const maps = currentMaps(side);
-  const rows = [[side.unit, "block", "head", "query", "key", "lag", "attention"]];
+function mapTable(study) {
+  const maps = currentMaps(study);
+  const rows = [[study.unit, "block", "head", "query", "key", "lag", "attention"]];
   if (!maps) return rows;
   for (let head = 0; head < maps.heads; head++) {
     const values = maps.head(head);
     for (let q = 0, i = 0; q < maps.queries; q++) for (let k = 0; k < maps.keys; k++, i++) {
-      rows.push([maps.step, state.block + 1, head + 1, side.queries[q], side.keys[k], side.queries[q] + 1 - side.keys[k], values[i]]);
+      rows.push([maps.step, state.block + 1, head + 1, study.queries[q], study.keys[k], study.queries[q] + 1 - study.keys[k], values[i]]);
     }
   }
   return rows;
 }
 
-function snapshotText(side) {
-  const maps = currentMaps(side);
+function snapshotText(study) {
+  const maps = currentMaps(study);
   if (!maps) return "unpacking…";
-  const time = clock.toSide(side.index, state.time);
+  const time = clock.toStudy(study.index, state.time);
   const same = Math.abs(maps.step - time) < 1e-6 * Math.max(1, Math.abs(time));
-  return same ? `${side.unit} ${shownTime(maps.step)}` : `nearest snapshot: ${side.unit} ${shownTime(maps.step)}`;
+  return same ? `${study.unit} ${shownTime(maps.step)}` : `nearest snapshot: ${study.unit} ${shownTime(maps.step)}`;
 }
 
-function overlayPanel(side, span, spec) {
+function overlayPanel(study, span, spec) {
   let cell = null;
-  const square = (room) => Math.round(Math.min(room * (side.queries.length / side.keys.length), 460) + 10);
+  const square = (room) => Math.round(Math.min(room * (study.queries.length / study.keys.length), 460) + 10);
   const panel = makePanel({
-    ...headingOf(spec), side, span, table: () => mapTable(side),
-    image: (title, now) => picture(`${title}, ${now}`, 480, 440, (context, w, hgt) => drawMap(context, w, hgt, side, shownHeads(side), null, true)),
+    ...headingOf(spec), study, span, table: () => mapTable(study),
+    image: (title, now) => picture(`${title}, ${now}`, 480, 440, (context, w, hgt) => drawMap(context, w, hgt, study, shownHeads(study), null, true)),
   });
   const stamp = h("p", { class: "stamp" });
   const readout = h("p", { class: "readout" });
-  const view = makeCanvas("", square, (context, w, hgt) => drawMap(context, w, hgt, side, shownHeads(side), cell, true));
+  const view = makeCanvas("", square, (context, w, hgt) => drawMap(context, w, hgt, study, shownHeads(study), cell, true));
   view.canvas.tabIndex = 0;
-  const tell = () => {
-    const maps = currentMaps(side);
-    stamp.textContent = snapshotText(side);
-    view.canvas.setAttribute("aria-label", `Attention map of all heads overlaid, ${snapshotText(side)}. Arrow keys read single cells.`);
+  const showCell = () => {
+    const maps = currentMaps(study);
+    stamp.textContent = snapshotText(study);
+    view.canvas.setAttribute("aria-label", `Attention map of all heads overlaid, ${snapshotText(study)}. Arrow keys read single cells.`);
     if (!cell || !maps) {
-      readout.textContent = maps ? `Full colour is a share of ${shown(fullShare(side))}. Point at a cell, or use the arrow keys on the map.` : "";
+      readout.textContent = maps ? `Full colour is a share of ${shown(fullShare(study))}. Point at a cell, or use the arrow keys on the map.` : "";
       return;
     }
     const [q, k] = cell;
-    const lag = side.queries[q] + 1 - side.keys[k];
-    const groups = (side.groups || []).map((lags, g) => (lags.includes(lag) ? side.groupNames[g] : null)).filter(Boolean);
-    const shares = shownHeads(side).map((head) => `head ${head + 1} ${shown(maps.head(head)[q * maps.keys + k])}`);
-    readout.textContent = `query ${side.queries[q]}, key ${side.keys[k]}, lag ${lag}${groups.length ? ` in ${groups.join(", ")}` : ""}: ${shares.join(", ")}`;
+    const lag = study.queries[q] + 1 - study.keys[k];
+    const groups = (study.groups || []).map((lags, g) => (lags.includes(lag) ? study.groupNames[g] : null)).filter(Boolean);
+    const shares = shownHeads(study).map((head) => `head ${head + 1} ${shown(maps.head(head)[q * maps.keys + k])}`);
+    readout.textContent = `query ${study.queries[q]}, key ${study.keys[k]}, lag ${lag}${groups.length ? ` in ${groups.join(", ")}` : ""}: ${shares.join(", ")}`;
   };
-  const pick = (next) => { cell = next; view.paint(); tell(); };
+  const pick = (next) => { cell = next; view.paint(); showCell(); };
   view.canvas.addEventListener("pointermove", (event) => {
     const box = view.canvas.getBoundingClientRect();
-    const k = Math.floor(((event.clientX - box.left - MAP_EDGE.left) / (box.width - MAP_EDGE.left - MAP_EDGE.right)) * side.keys.length);
-    const q = Math.floor(((event.clientY - box.top - MAP_EDGE.top) / (box.height - MAP_EDGE.top - MAP_EDGE.bottom)) * side.queries.length);
-    pick(q >= 0 && k >= 0 && q < side.queries.length && k < side.keys.length ? [q, k] : null);
+    const k = Math.floor(((event.clientX - box.left - MAP_EDGE.left) / (box.width - MAP_EDGE.left - MAP_EDGE.right)) * study.keys.length);
+    const q = Math.floor(((event.clientY - box.top - MAP_EDGE.top) / (box.height - MAP_EDGE.top - MAP_EDGE.bottom)) * study.queries.length);
+    pick(q >= 0 && k >= 0 && q < study.queries.length && k < study.keys.length ? [q, k] : null);
   });
   view.canvas.addEventListener("pointerleave", () => pick(null));
   view.canvas.addEventListener("focus", () => readout.setAttribute("aria-live", "polite"));
@@ -208,27 +208,25 @@ function overlayPanel(side, span, spec) {
     if (event.key === "Escape") pick(null);
     if (!move) return;
     event.preventDefault();
-    const [q, k] = cell || [side.queries.length - 1, side.keys.length - 1];
+    const [q, k] = cell || [study.queries.length - 1, study.keys.length - 1];
     const clamp = (v, n) => Math.min(n - 1, Math.max(0, v));
-    pick(cell ? [clamp(q + move[0], side.queries.length), clamp(k + move[1], side.keys.length)] : [q, k]);
+    pick(cell ? [clamp(q + move[0], study.queries.length), clamp(k + move[1], study.keys.length)] : [q, k]);
   });
   panel.body.append(stamp, view.canvas, readout);
-  on("moment", () => { view.paint(); tell(); });
+  on("moment", () => { view.paint(); showCell(); });
   return panel.root;
 }
 
-function copies(side, block, head, time) {
-  const rows = (side.runs[state.seeds[side.index]].phases || {}).copying || [];
-  const row = rows.find((one) => one.block === block + 1 && one.head === head + 1);
-  const bar = row && row.bars.find(([start, end]) => time >= start && time <= end);
-  return bar ? bar[2] : null;
+function patternAt(study, head, time) {
+  const found = copiedBy(study, head).find(({ start, end }) => time >= start && time <= end);
+  return found ? found.pattern : null;
 }
 
-function singlesPanel(side, span, spec) {
+function singlesPanel(study, span, spec) {
   const panel = makePanel({
-    ...headingOf(spec), side, span, table: () => mapTable(side),
+    ...headingOf(spec), study, span, table: () => mapTable(study),
     image: (title, now) => {
-      const heads = shownHeads(side), columns = Math.min(4, Math.max(1, heads.length)), rows = Math.ceil(heads.length / columns);
+      const heads = shownHeads(study), columns = Math.min(4, Math.max(1, heads.length)), rows = Math.ceil(heads.length / columns);
       return picture(`${title}, ${now}`, 220 * columns, 220 * rows, (context) => heads.forEach((head, n) => {
         context.save();
         context.translate((n % columns) * 220 + 10, Math.floor(n / columns) * 220 + 4);
@@ -237,35 +235,35 @@ function singlesPanel(side, span, spec) {
         context.textAlign = "left";
         context.fillText(`head ${head + 1}`, 2, 8);
         context.translate(0, 18);
-        drawMap(context, 200, 190, side, [head], null, false);
+        drawMap(context, 200, 190, study, [head], null, false);
         context.restore();
       }));
     },
   });
   const grid = h("div", { class: "singles" });
   panel.body.append(grid);
-  const views = Array.from({ length: side.heads }, (_, head) => {
-    const view = makeCanvas("", (room) => Math.round(room * (side.queries.length / side.keys.length)), (context, w, hgt) => drawMap(context, w, hgt, side, [head], null, false));
+  const views = Array.from({ length: study.heads }, (_, head) => {
+    const view = makeCanvas("", (room) => Math.round(room * (study.queries.length / study.keys.length)), (context, w, hgt) => drawMap(context, w, hgt, study, [head], null, false));
     const caption = h("figcaption", {});
     const figure = h("figure", {}, view.canvas, caption);
     grid.append(figure);
     return { head, view, caption, figure };
   });
-  if (side.heads > 4) grid.classList.add("many");
+  if (study.heads > 4) grid.classList.add("many");
   on("moment", () => {
-    const time = clock.toSide(side.index, state.time);
+    const time = clock.toStudy(study.index, state.time);
     for (const { head, view, caption, figure } of views) {
       figure.hidden = state.hiddenHeads.has(head);
       if (figure.hidden) continue;
       view.paint();
-      const label = copies(side, state.block, head, time);
+      const label = patternAt(study, head, time);
       const text = `head ${head + 1}${label === null ? "" : ` copies ${patternName(label)}`}`;
       const look = `${text} ${headColour(head)}`;
       if (caption.dataset.look !== look) {
         caption.dataset.look = look;
         caption.replaceChildren(swatch(headColour(head)), text);
       }
-      view.canvas.setAttribute("aria-label", `Attention map of ${text}, ${snapshotText(side)}`);
+      view.canvas.setAttribute("aria-label", `Attention map of ${text}, ${snapshotText(study)}`);
     }
   });
   return panel.root;

@@ -1,14 +1,14 @@
 // Attention by lag at the current moment: one row of bars per head, over the lags of each true group.
 
-function drawLagRow(context, width, height, side, head, top) {
-  const run = side.runs[state.seeds[side.index]];
-  const i = nearestIndex(run.steps, clock.toSide(side.index, state.time));
-  const shares = lagColumn(side, run, i, head);
-  const slot = width / side.lags.length, floor = height - (side.lags.length <= 40 ? 14 : 4), ceiling = height > 60 ? 16 : 2;
-  (side.groups || []).forEach((group, g) => {
+function drawLagRow(context, width, height, study, head, top) {
+  const run = chosenRun(study);
+  const i = nearestIndex(run.steps, clock.toStudy(study.index, state.time));
+  const shares = lagColumn(study, run, i, head);
+  const slot = width / study.lags.length, floor = height - (study.lags.length <= 40 ? 14 : 4), ceiling = height > 60 ? 16 : 2;
+  (study.groups || []).forEach((group, g) => {
     if (state.hiddenGroups.has(g)) return;
     for (const lag of group) {
-      const place = side.lags.indexOf(lag);
+      const place = study.lags.indexOf(lag);
       if (place < 0) continue;
       context.fillStyle = groupColour(g);
       context.globalAlpha = isDark() ? 0.25 : 0.14;
@@ -20,8 +20,8 @@ function drawLagRow(context, width, height, side, head, top) {
     context.font = `600 10px ${FONT}`;
     context.textAlign = "center";
     context.textBaseline = "top";
-    const places = group.map((lag) => side.lags.indexOf(lag)).filter((place) => place >= 0);
-    if (places.length && places.length * slot > 20) context.fillText(side.groupNames[g], (Math.min(...places) + places.length / 2) * slot, 3);
+    const places = group.map((lag) => study.lags.indexOf(lag)).filter((place) => place >= 0);
+    if (places.length && places.length * slot > 20) context.fillText(study.groupNames[g], (Math.min(...places) + places.length / 2) * slot, 3);
   });
   context.fillStyle = headColour(head);
   for (let k = 0; k < shares.length; k++) {
@@ -33,21 +33,21 @@ function drawLagRow(context, width, height, side, head, top) {
   context.textAlign = "center";
   context.textBaseline = "bottom";
   const every = Math.max(1, Math.ceil(18 / slot));
-  if (side.lags.length <= 40) for (let k = 0; k < shares.length; k += every) context.fillText(side.lags[k], (k + 0.5) * slot, height);
+  if (study.lags.length <= 40) for (let k = 0; k < shares.length; k += every) context.fillText(study.lags[k], (k + 0.5) * slot, height);
 }
 
-function lagsPanel(side, span, spec) {
+function lagsPanel(study, span, spec) {
   const panel = makePanel({
-    ...headingOf(spec), side, span,
+    ...headingOf(spec), study, span,
     table: () => {
-      const run = side.runs[state.seeds[side.index]];
-      const i = nearestIndex(run.steps, clock.toSide(side.index, state.time));
-      const rows = [[side.unit, "block", "head", "lag", "attention"]];
-      for (let head = 0; head < side.heads; head++) lagColumn(side, run, i, head).forEach((share, k) => rows.push([run.steps[i], state.block + 1, head + 1, side.lags[k], share]));
+      const run = chosenRun(study);
+      const i = nearestIndex(run.steps, clock.toStudy(study.index, state.time));
+      const rows = [[study.unit, "block", "head", "lag", "attention"]];
+      for (let head = 0; head < study.heads; head++) lagColumn(study, run, i, head).forEach((share, k) => rows.push([run.steps[i], state.block + 1, head + 1, study.lags[k], share]));
       return rows;
     },
     image: (title, now) => {
-      const heads = shownHeads(side);
+      const heads = shownHeads(study);
       return picture(`${title}: ${now}`, 480, heads.length * 110, (context) => heads.forEach((head, n) => {
         context.save();
         context.translate(56, n * 110);
@@ -55,15 +55,15 @@ function lagsPanel(side, span, spec) {
         context.font = `12px ${FONT}`;
         context.textAlign = "right";
         context.fillText(`head ${head + 1}`, -8, 50);
-        drawLagRow(context, 414, 100, side, head, side.lagTop);
+        drawLagRow(context, 414, 100, study, head, study.lagTop);
         context.restore();
       }));
     },
   });
   const list = h("div", { class: "lags" });
-  panel.body.append(list, h("p", { class: "readout" }, `Lag 1 is the query's own token. A full bar is a share of ${shown(side.lagTop)}.`));
-  const rows = Array.from({ length: side.heads }, (_, head) => {
-    const view = makeCanvas("", () => (side.heads > 6 ? 46 : side.heads > 3 ? 70 : 104), (context, w, hgt) => drawLagRow(context, w, hgt, side, head, side.lagTop));
+  panel.body.append(list, h("p", { class: "readout" }, `Lag 1 is the query's own token. A full bar is a share of ${shown(study.lagTop)}.`));
+  const rows = Array.from({ length: study.heads }, (_, head) => {
+    const view = makeCanvas("", () => (study.heads > 6 ? 46 : study.heads > 3 ? 70 : 104), (context, w, hgt) => drawLagRow(context, w, hgt, study, head, study.lagTop));
     const name = h("span", { class: "strip-name" });
     const row = h("div", { class: "strip" }, name, h("div", { class: "strip-place" }, view.canvas));
     list.append(row);
@@ -74,14 +74,14 @@ function lagsPanel(side, span, spec) {
     name.replaceChildren(swatch(headColour(head)), `head ${head + 1}`);
   }));
   on("moment", () => {
-    const run = side.runs[state.seeds[side.index]];
-    const i = nearestIndex(run.steps, clock.toSide(side.index, state.time));
+    const run = chosenRun(study);
+    const i = nearestIndex(run.steps, clock.toStudy(study.index, state.time));
     for (const { head, view, row } of rows) {
       if (row.hidden) continue;
       view.paint();
-      const shares = lagColumn(side, run, i, head);
+      const shares = lagColumn(study, run, i, head);
       const best = shares.reduce((top, share, k) => (share > shares[top] ? k : top), 0);
-      view.canvas.setAttribute("aria-label", `Attention of head ${head + 1} by lag at ${side.unit} ${shownTime(run.steps[i])}; most on lag ${side.lags[best]}, ${shown(shares[best])}`);
+      view.canvas.setAttribute("aria-label", `Attention of head ${head + 1} by lag at ${study.unit} ${shownTime(run.steps[i])}; most on lag ${study.lags[best]}, ${shown(shares[best])}`);
     }
   });
   return panel.root;

@@ -1,38 +1,38 @@
 // Puts the page together: unpack, lay out the panels for what the runs hold, wire them to one clock.
 
-let sides = [];
+let studies = [];
 let clock = null;
 
 function resetClock() {
-  clock = makeClock(sides);
+  clock = makeClock(studies);
   state.time = clock.snap(state.time);
 }
 
-async function readSide(data, index) {
+async function readStudy(data, index) {
   const runs = await Promise.all(data.runs.map(async (run) => ({
-    label: run.label, seed: run.seed, phases: run.phases, steps: run.curves.steps, curves: await unpackBlock(run.curves),
+    label: run.label, seed: run.seed, events: readEvents(run.report, run.roles), steps: run.curves.steps, curves: await unpackBlock(run.curves),
     packedMaps: run.maps, mapSteps: run.maps ? run.maps.steps : null, maps: null,
   })));
   const c = data.coordinates;
-  const side = {
-    index, label: data.label, unit: data.unit, coordinates: c, groups: data.groups, study: data.study, runs,
+  const study = {
+    index, label: data.label, unit: data.unit, coordinates: c, groups: data.groups, report: data.report, runs,
     heads: (c.head || []).length, blocks: Math.max(1, (c.block || []).length), lags: c.lag || [], queries: c.query || [], keys: c.key || [],
     times: [...new Set(runs.flatMap((run) => run.steps))].sort((a, b) => a - b),
   };
-  side.groupNames = (data.groups || []).map((_, g) => (c.group || [])[g] || `I(${g + 1})`);
-  side.causal = side.lags.length ? side.lags.every((lag) => lag >= 1) : false;
-  side.hasLags = runs.some((run) => run.curves[lagVariable()] && run.steps.length);
-  if (side.hasLags) Object.assign(side, lagRange(side));
-  return side;
+  study.groupNames = (data.groups || []).map((_, g) => (c.group || [])[g] || `I(${g + 1})`);
+  study.causal = study.lags.length ? study.lags.every((lag) => lag >= 1) : false;
+  study.hasLags = runs.some((run) => run.curves[lagVariable()] && run.steps.length);
+  if (study.hasLags) Object.assign(study, lagRange(study));
+  return study;
 }
 
 // Which lags deserve a row (those of the groups; without groups, any that ever gets a tenth), and the share that fills a
 // bar.
-function lagRange(side) {
-  const array = side.runs.find((run) => run.curves[lagVariable()]).curves[lagVariable()];
-  const n = side.lags.length, top = new Float32Array(n);
+function lagRange(study) {
+  const array = study.runs.find((run) => run.curves[lagVariable()]).curves[lagVariable()];
+  const n = study.lags.length, top = new Float32Array(n);
   array.values.forEach((v, i) => { if (v > top[i % n]) top[i % n] = v; });
-  const wanted = side.lags.map((lag, i) => (side.groups ? side.groups.some((group) => group.includes(lag)) : top[i] >= 0.1));
+  const wanted = study.lags.map((lag, i) => (study.groups ? study.groups.some((group) => group.includes(lag)) : top[i] >= 0.1));
   const first = wanted.indexOf(true), last = wanted.lastIndexOf(true);
   const from = Math.max(0, first < 0 ? 0 : first - 1), to = Math.min(n - 1, last < 0 ? n - 1 : last + 1);
   return { shownLags: Array.from({ length: to - from + 1 }, (_, i) => from + i), lagTop: Math.max(...top) || 1 };
@@ -57,8 +57,8 @@ async function loadMaps(run) {
 }
 
 function chips() {
-  const heads = Math.max(...sides.map((side) => side.heads));
-  const groups = sides.find((side) => side.groups && side.groups.length === Math.max(...sides.map((s) => (s.groups || []).length)));
+  const heads = Math.max(...studies.map((study) => study.heads));
+  const groups = studies.find((study) => study.groups && study.groups.length === Math.max(...studies.map((s) => (s.groups || []).length)));
   const bar = h("div", { class: "chips" });
   const row = (label, names, set, sample) => {
     const group = h("div", { role: "group", "aria-label": `Show ${label.toLowerCase()}` }, h("span", { class: "chips-label" }, label));
@@ -71,7 +71,7 @@ function chips() {
     bar.append(group);
   };
   if (heads > 1) row("Heads", Array.from({ length: heads }, (_, k) => `head ${k + 1}`), state.hiddenHeads, (k) => swatch(headColour(k)));
-  const alike = sides.every((side) => JSON.stringify(side.groups) === JSON.stringify(groups && groups.groups));
+  const alike = studies.every((study) => JSON.stringify(study.groups) === JSON.stringify(groups && groups.groups));
   const named = (lags, g) => groups.groupNames[g] + (alike ? ` ${lags.length > 1 ? "lags" : "lag"} ${lagText(lags)}` : "");
   if (groups) row("Groups", groups.groups.map(named), state.hiddenGroups, (g) => lineSample(groupColour(g), groupDash(g)));
   return bar.childElementCount ? bar : null;
@@ -87,24 +87,24 @@ function layOut() {
   const rows = [];
   const bar = chips();
   if (bar) rows.push(bar);
-  const several = sides.length > 1;
-  const hasMaps = (side) => side.runs.some((run) => run.packedMaps) && side.queries.length > 0;
-  const hasLags = (side) => side.hasLags;
+  const several = studies.length > 1;
+  const hasMaps = (study) => study.runs.some((run) => run.packedMaps) && study.queries.length > 0;
+  const hasLags = (study) => study.hasLags;
   const drawings = {
     strips: [hasLags, stripsPanel, 12],
     overlay: [hasMaps, overlayPanel, 4],
-    singles: [hasMaps, singlesPanel, sides.some(hasLags) ? 4 : 8],
-    lags: [hasLags, lagsPanel, sides.some(hasMaps) ? 4 : 12],
+    singles: [hasMaps, singlesPanel, studies.some(hasLags) ? 4 : 8],
+    lags: [hasLags, lagsPanel, studies.some(hasMaps) ? 4 : 12],
   };
   for (const spec of page.panels.filter(({ kind }) => kind in drawings)) {
     const [has, make, span] = drawings[spec.kind];
-    if (!sides.some(has)) continue;
-    for (const side of sides) rows.push(has(side) ? make(side, several ? "side" : span, spec) : several ? h("div", { class: "panel span-side absent" }, h("p", { class: "notice" }, `${side.label} kept none of this`)) : "");
+    if (!studies.some(has)) continue;
+    for (const study of studies) rows.push(has(study) ? make(study, several ? "study" : span, spec) : several ? h("div", { class: "panel span-study absent" }, h("p", { class: "notice" }, `${study.label} kept none of this`)) : "");
   }
   rows.push(...allCurvePanels());
   const holder = document.getElementById("panels");
-  holder.classList.toggle("sides", several);
-  holder.style.setProperty("--sides", String(sides.length));
+  holder.classList.toggle("studies", several);
+  holder.style.setProperty("--studies", String(studies.length));
   holder.replaceChildren(...rows);
   if (!rows.length) holder.append(h("p", { class: "notice" }, "This run holds nothing that can be drawn."));
   holder.setAttribute("aria-busy", "false");
@@ -112,25 +112,27 @@ function layOut() {
 
 async function start() {
   wireTheme();
+  if (!knowsData()) return;
   if (!("DecompressionStream" in window)) {
     document.getElementById("waiting").textContent = "This browser is too old to unpack the page's data; one from 2023 or later can.";
     return;
   }
-  sides = await Promise.all(page.sides.map(readSide));
-  page.sides = null;
-  const time = recallPlace(sides);
-  clock = makeClock(sides);
+  state.seeds = page.studies.map(() => 0);
+  studies = await Promise.all(page.studies.map(readStudy));
+  page.studies = null;
+  const time = recallPlace(studies);
+  clock = makeClock(studies);
   state.time = clock.snap(time ?? clock.range[0]);
   layOut();
   wireDock();
   themeListeners.push(() => changed("axis"));
   changed("axis");
-  await Promise.all(sides.map((side) => loadMaps(side.runs[state.seeds[side.index]])));
+  await Promise.all(studies.map((study) => loadMaps(chosenRun(study))));
   if (page.live) watchForNewer();
   // For scripts and tests: where the page stands, moving it, and the numbers it draws.
   window.headwise = {
     ready: true, goTo, times: () => Array.from(clock.frames), time: () => state.time,
-    attention: (side = 0) => { const maps = currentMaps(sides[side]); return { step: maps.step, values: Array.from({ length: maps.heads }, (_, k) => Array.from(maps.head(k))) }; },
+    attention: (study = 0) => { const maps = currentMaps(studies[study]); return { step: maps.step, values: Array.from({ length: maps.heads }, (_, k) => Array.from(maps.head(k))) }; },
     settled: () => pending.size === 0,
   };
 }

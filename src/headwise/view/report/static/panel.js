@@ -2,15 +2,15 @@
 
 let panelCount = 0;
 
-function makePanel({ title, about, side, span, table, image }) {
+function makePanel({ title, about, study, span, table, image }) {
   const id = `panel-${++panelCount}`;
-  const of = side && sides.length > 1 ? `, ${side.label}` : "";
+  const of = study && studies.length > 1 ? `, ${study.label}` : "";
   const tools = h("div", { class: "tools" });
   const body = h("div", { class: "panel-body" });
   const heading = h("h3", { id, title: about }, title);
   const root = h("section", { class: `panel span-${span}`, "aria-labelledby": id }, h("header", {}, heading, tools), body);
-  if (side && sides.length > 1) heading.append(h("span", { class: "of" }, side.label));
-  const now = () => (side ? side.unit : "step") + " " + shownTime(side ? clock.toSide(side.index, state.time) : state.time);
+  if (study && studies.length > 1) heading.append(h("span", { class: "of" }, study.label));
+  const now = () => (study ? study.unit : "step") + " " + shownTime(study ? clock.toStudy(study.index, state.time) : state.time);
   if (image) {
     tools.append(h("button", {
       type: "button", class: "small", "aria-label": `Download ${title}${of} as PNG`,

@@ -3,7 +3,7 @@
 
 const state = {
   time: 0, scale: "linear", align: null, block: 0, playing: false,
-  hiddenHeads: new Set(), hiddenGroups: new Set(), seeds: page.sides ? page.sides.map(() => 0) : [],
+  hiddenHeads: new Set(), hiddenGroups: new Set(), seeds: [],
 };
 // moment: the time moved. view: another block, seed, head or group. axis: another time axis or theme; charts start over.
 const listeners = { moment: [], view: [], axis: [] };
@@ -38,14 +38,14 @@ function rememberPlace() {
   }, 300);
 }
 
-function recallPlace(sides) {
+function recallPlace(studies) {
   const words = new URLSearchParams(location.hash.slice(1));
-  state.scale = ["linear", "log"].includes(words.get("scale")) ? words.get("scale") : sides[0].unit === "time" ? "log" : "linear";
+  state.scale = ["linear", "log"].includes(words.get("scale")) ? words.get("scale") : studies[0].unit === "time" ? "log" : "linear";
   if (["step", "share", "stage"].includes(words.get("align"))) state.align = words.get("align");
   const block = Number(words.get("block")) - 1;
-  if (Number.isInteger(block) && block > 0 && block < Math.max(...sides.map((side) => side.blocks))) state.block = block;
+  if (Number.isInteger(block) && block > 0 && block < Math.max(...studies.map((study) => study.blocks))) state.block = block;
   (words.get("seeds") || "").split(".").forEach((seed, i) => {
-    if (sides[i] && Number(seed) > 0 && Number(seed) < sides[i].runs.length) state.seeds[i] = Number(seed);
+    if (studies[i] && Number(seed) > 0 && Number(seed) < studies[i].runs.length) state.seeds[i] = Number(seed);
   });
   const time = Number(words.get("t"));
   return words.has("t") && Number.isFinite(time) ? time : null;

@@ -3,26 +3,26 @@
 
 const STRIP = { bar: 16, gap: 2 };
 
-function lagColumn(side, run, i, head) {
+function lagColumn(study, run, i, head) {
   const { values, width, shape } = run.curves[lagVariable()];
   const [, blocks, heads, lags] = shape;
   const start = i * width + (Math.min(state.block, blocks - 1) * heads + head) * lags;
   return values.subarray(start, start + lags);
 }
 
-function drawStrip(context, width, height, side, head) {
-  const run = side.runs[state.seeds[side.index]];
-  const lags = side.shownLags;
+function drawStrip(context, width, height, study, head) {
+  const run = chosenRun(study);
+  const lags = study.shownLags;
   const top = STRIP.bar + STRIP.gap, tall = height - top;
   const columns = Math.max(1, Math.round(width));
   const base = rgb(ink("map")), tint = rgb(headColour(head)).map((c, n) => c - base[n]);
   const { canvas: cells, context: small, image } = cellImage(columns, lags.length);
   for (let x = 0; x < columns; x++) {
-    const time = clock.toSide(side.index, clock.timeAt((x + 0.5) / columns));
+    const time = clock.toStudy(study.index, clock.timeAt((x + 0.5) / columns));
     const beyond = time < run.steps[0] - 1e-9 || time > run.steps[run.steps.length - 1] + 1e-9;
-    const shares = lagColumn(side, run, nearestIndex(run.steps, time), head);
+    const shares = lagColumn(study, run, nearestIndex(run.steps, time), head);
     for (let row = 0; row < lags.length; row++) {
-      const a = beyond ? 0 : Math.min(1, (shares[lags[row]] || 0) / side.lagTop), i = 4 * (row * columns + x);
+      const a = beyond ? 0 : Math.min(1, (shares[lags[row]] || 0) / study.lagTop), i = 4 * (row * columns + x);
       for (let c = 0; c < 3; c++) image.data[i + c] = base[c] + a * tint[c];
       image.data[i + 3] = 255;
     }
@@ -30,9 +30,9 @@ function drawStrip(context, width, height, side, head) {
   small.putImageData(image, 0, 0);
   context.imageSmoothingEnabled = false;
   context.drawImage(cells, 0, top, width, tall);
-  (side.groups || []).forEach((group, g) => {
+  (study.groups || []).forEach((group, g) => {
     if (state.hiddenGroups.has(g)) return;
-    const rows = group.map((lag) => lags.findIndex((i) => side.lags[i] === lag)).filter((row) => row >= 0);
+    const rows = group.map((lag) => lags.findIndex((i) => study.lags[i] === lag)).filter((row) => row >= 0);
     if (!rows.length) return;
     context.strokeStyle = groupColour(g);
     context.lineWidth = 1;
@@ -48,22 +48,20 @@ function drawStrip(context, width, height, side, head) {
     context.textAlign = "left";
     context.lineWidth = 3;
     context.strokeStyle = ink("map");
-    context.strokeText(side.groupNames[g], 5, y);
+    context.strokeText(study.groupNames[g], 5, y);
     context.fillStyle = ink("text");
-    context.fillText(side.groupNames[g], 5, y);
+    context.fillText(study.groupNames[g], 5, y);
   });
-  drawCopying(context, width, side, head);
+  drawCopying(context, width, study, head);
 }
 
-function drawCopying(context, width, side, head) {
-  const phases = side.runs[state.seeds[side.index]].phases || {};
-  const row = (phases.copying || []).find((one) => one.block === state.block + 1 && one.head === head + 1);
-  const labels = (phases.patterns || []).map((pattern) => pattern.label);
+function drawCopying(context, width, study, head) {
+  const { patterns } = chosenRun(study).events;
   context.fillStyle = ink("ahead");
   context.fillRect(0, 0, width, STRIP.bar);
-  for (const [start, end, label] of row ? row.bars : []) {
-    const from = clock.position(clock.toMain(side.index, start)) * width, to = clock.position(clock.toMain(side.index, end)) * width;
-    const colour = groupColour(Math.max(0, labels.indexOf(label)));
+  for (const { start, end, pattern } of copiedBy(study, head)) {
+    const from = clock.position(clock.toMain(study.index, start)) * width, to = clock.position(clock.toMain(study.index, end)) * width;
+    const colour = groupColour(Math.max(0, patterns.indexOf(pattern)));
     context.fillStyle = colour;
     context.fillRect(from, 0, Math.max(1, to - from), STRIP.bar);
     const [r, g, b] = rgb(colour);
@@ -71,19 +69,19 @@ function drawCopying(context, width, side, head) {
     context.font = `600 10px ${FONT}`;
     context.textBaseline = "middle";
     context.textAlign = "left";
-    if (to - from > 26) context.fillText(`copies ${patternName(label)}`.slice(to - from > 70 ? 0 : 7), from + 5, STRIP.bar / 2 + 0.5);
+    if (to - from > 26) context.fillText(`copies ${patternName(pattern)}`.slice(to - from > 70 ? 0 : 7), from + 5, STRIP.bar / 2 + 0.5);
     context.fillStyle = ink("card");
     if (from > 1) context.fillRect(from - 1, 0, 2, STRIP.bar);
   }
 }
 
-function stripsPanel(side, span, spec) {
-  const tallness = (many) => STRIP.bar + STRIP.gap + Math.max(many ? 32 : 56, Math.min(many ? 44 : 88, 9 * side.shownLags.length));
+function stripsPanel(study, span, spec) {
+  const tallness = (many) => STRIP.bar + STRIP.gap + Math.max(many ? 32 : 56, Math.min(many ? 44 : 88, 9 * study.shownLags.length));
   const panel = makePanel({
-    ...headingOf(spec), side, span,
+    ...headingOf(spec), study, span,
     table: () => {
-      const rows = [["seed", side.unit, "block", "head", ...side.lags.map((lag) => `lag_${lag}`)]];
-      for (const run of side.runs) {
+      const rows = [["seed", study.unit, "block", "head", ...study.lags.map((lag) => `lag_${lag}`)]];
+      for (const run of study.runs) {
         const { shape, values, width } = run.curves[lagVariable()];
         run.steps.forEach((step, i) => {
           for (let b = 0; b < shape[1]; b++) for (let k = 0; k < shape[2]; k++) {
@@ -95,7 +93,7 @@ function stripsPanel(side, span, spec) {
       return rows;
     },
     image: (title) => {
-      const heads = shownHeads(side), tall = tallness(heads.length > 6);
+      const heads = shownHeads(study), tall = tallness(heads.length > 6);
       return picture(title, 900, heads.length * (tall + 10) + 4, (context) => heads.forEach((head, n) => {
         context.save();
         context.translate(70, n * (tall + 10));
@@ -103,15 +101,15 @@ function stripsPanel(side, span, spec) {
         context.font = `12px ${FONT}`;
         context.textAlign = "right";
         context.fillText(`head ${head + 1}`, -8, tall / 2);
-        drawStrip(context, 820, tall, side, head);
+        drawStrip(context, 820, tall, study, head);
         context.restore();
       }));
     },
   });
   const list = h("div", { class: "strips" });
-  panel.body.append(list, h("p", { class: "readout" }, `Rows are lags ${side.lags[side.shownLags[0]]} (top) to ${side.lags[side.shownLags[side.shownLags.length - 1]]}; full colour is a share of ${shown(side.lagTop)}.`));
-  const views = Array.from({ length: side.heads }, (_, head) => {
-    const view = makeCanvas(`Attention of head ${head + 1} by lag over training`, () => tallness(side.heads > 6), (context, w, hgt) => drawStrip(context, w, hgt, side, head));
+  panel.body.append(list, h("p", { class: "readout" }, `Rows are lags ${study.lags[study.shownLags[0]]} (top) to ${study.lags[study.shownLags[study.shownLags.length - 1]]}; full colour is a share of ${shown(study.lagTop)}.`));
+  const views = Array.from({ length: study.heads }, (_, head) => {
+    const view = makeCanvas(`Attention of head ${head + 1} by lag over training`, () => tallness(study.heads > 6), (context, w, hgt) => drawStrip(context, w, hgt, study, head));
     const cursor = h("div", { class: "cursor" });
     const name = h("span", { class: "strip-name" });
     const place = h("div", { class: "strip-place" }, view.canvas, cursor);

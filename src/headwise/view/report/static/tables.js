@@ -57,5 +57,5 @@ function wireTable(section) {
 }
 
 wireTheme();
-for (const section of document.querySelectorAll("[data-table]")) wireTable(section);
+if (knowsData()) for (const section of document.querySelectorAll("[data-table]")) wireTable(section);
 window.headwise = { ready: true };

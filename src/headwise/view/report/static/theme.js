@@ -1,6 +1,5 @@
 // Light, dark or as the system says; colours that canvases need are read from the style sheet, so there is one source.
 
-const page = JSON.parse(document.getElementById("data").textContent);
 const darkQuery = matchMedia("(prefers-color-scheme: dark)");
 const themeListeners = [];
 

@@ -1,4 +1,4 @@
-"""Which runs belong together: seeds of one config share a side of the page, different configs stand side by side."""
+"""Which runs belong together: seeds of one config are one study, and studies of other configs stand beside it."""
 
 from __future__ import annotations
 
@@ -12,21 +12,26 @@ from headwise.core.trajectory import attribute
 from headwise.core.variables import DIMENSIONS
 from headwise.view.report.members import Member
 
-MOST_SIDES = 4
+MOST_STUDIES = 4
 APART_FROM = ("seed", "compute")
 """Config keys that do not make another experiment."""
 
 
 @dataclass(frozen=True)
-class Side:
+class Study:
     """One run, or several seeds of one config."""
 
     label: str
     members: tuple[Member, ...]
 
+    @property
+    def seeds(self) -> tuple[int | str, ...]:
+        """The seed of each member; its place where the seed is not known."""
+        return tuple(place if member.seed is None else member.seed for place, member in enumerate(self.members))
 
-def arrange(members: Sequence[Member]) -> list[Side]:
-    """Members of equal config and shape on one side, in the order in which they were given."""
+
+def arrange(members: Sequence[Member]) -> list[Study]:
+    """Members of equal config and shape are one study; studies come in the order in which they were given."""
     if not members:
         raise ConfigError("a page needs at least one run")
     grouped: dict[str, list[Member]] = {}
@@ -34,13 +39,13 @@ def arrange(members: Sequence[Member]) -> list[Side]:
         # Without a config nothing says that two trajectories are seeds of one experiment, unless both name a seed.
         known = bool(member.config) or member.seed is not None
         grouped.setdefault(_identity(member) if known else f"{number}", []).append(member)
-    if len(grouped) > MOST_SIDES:
+    if len(grouped) > MOST_STUDIES:
         raise ConfigError(
-            f"{len(grouped)} different configs do not fit on one page; give at most {MOST_SIDES} (seeds do not count)"
+            f"{len(grouped)} different configs do not fit on one page; give at most {MOST_STUDIES} (seeds do not count)"
         )
     groups = list(grouped.values())
     labels = _labels([group[0] for group in groups])
-    return [Side(label, tuple(group)) for label, group in zip(labels, groups, strict=True)]
+    return [Study(label, tuple(group)) for label, group in zip(labels, groups, strict=True)]
 
 
 def differing_keys(configs: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -62,7 +67,7 @@ def kind_of(member: Member) -> str:
 
 
 def _labels(members: Sequence[Member]) -> list[str]:
-    """Names that tell sides apart: what kind of run, and the first settings in which they differ."""
+    """Names that tell studies apart: what kind of run, and the first settings in which they differ."""
     kinds = [kind_of(member) for member in members]
     if len(set(kinds)) == len(kinds):
         return kinds
