@@ -23,6 +23,11 @@ LARGEST_DATA = 8 * 2**30
 LARGEST_MODEL = 4 * 2**30
 """Bytes of tokens and of weights beyond which a config is surely a slip of the keyboard."""
 
+YOUNGER_KEYS: tuple[tuple[str, str, Any], ...] = (
+    # part of the config, its key, and the value with which results are those from before the key existed
+    ("measure", "window_samples", None),
+)
+
 
 class RunConfig(Config):
     """Task, model, training and measurement of one run, with the seed everything is drawn from."""
@@ -102,8 +107,9 @@ def scientific_content(config: RunConfig) -> dict[str, Any]:
     A key that is younger than stored runs counts only once it is set, so that those keep their names.
     """
     content = config.model_dump(mode="json", exclude={"experiment", "preset", "seed", "compute"})
-    if config.measure.window_samples is None:
-        del content["measure"]["window_samples"]
+    for room, key, unset in YOUNGER_KEYS:
+        if content[room][key] == unset:
+            del content[room][key]
     if config.compute.dtype != "float32":
         content["dtype"] = config.compute.dtype
     return content

@@ -10,7 +10,13 @@ import importlib
 from headwise.core.errors import ConfigError
 from headwise.probe.adapter import Adapter
 
-MODULES = ("own_decoder", "transformer_lens", "hugging_face", "torch_modules", "plain_function")
+MODULES = (
+    "own_decoder",
+    "transformer_lens",
+    "hugging_face",
+    "torch_modules",
+    "plain_function",
+)
 
 
 def find_adapter(model: object) -> Adapter:
