@@ -13,9 +13,10 @@ import numpy as np
 
 from headwise.core.errors import ConfigError
 from headwise.core.trajectory import check_record, head_overlap
-from headwise.probe.adapter import Adapter, Batch, Layer
+from headwise.probe.adapter import Adapter, Batch
 from headwise.probe.adapters import find_adapter
-from headwise.probe.block_sums import PLACES, BlockSums, induction_score
+from headwise.probe.block_sums import PLACES, BlockSums
+from headwise.probe.observers import InductionScores, LayerSums
 from headwise.probe.restored_state import state_restored
 from headwise.probe.sequences import as_batch, on_device, passes, repeated_batch
 from headwise.probe.torch_model import device_of, require_weights, unwrapped
@@ -70,7 +71,7 @@ class Probe:
         require_weights(model)
         adapter = self.adapter or find_adapter(model)
         batch = on_device(self.batch, device_of(model))
-        sums = _Sums(self.queries)
+        sums = LayerSums(self.queries)
         with state_restored(model):
             for part in passes(batch):
                 sums.begin()
@@ -104,14 +105,14 @@ class Probe:
             raise ConfigError("nothing has been probed yet; take a first look at the model")
         return self.layout
 
-    def _induction(self, adapter: Adapter, model: Any, batch: Batch, sums: _Sums) -> list[np.ndarray] | None:
+    def _induction(self, adapter: Adapter, model: Any, batch: Batch, sums: LayerSums) -> list[np.ndarray] | None:
         if self.induction == "off" or not sums.blocks:
             return None
         drawn = repeated_batch(batch, count=REPEATED)
         if drawn is None or drawn[0].tokens.shape[1] != sums.blocks[0].keys:
             self._note("no induction score: it needs sequences of at least 4 tokens, as (sequences, positions)")
             return None
-        scores = _Scores(drawn[1])
+        scores = InductionScores(drawn[1])
         adapter.show(model, drawn[0], scores)
         return scores.scores
 
@@ -158,43 +159,6 @@ class Probe:
     def _note(self, text: str) -> None:
         if text not in self.notes:
             self.notes.append(text)
-
-
-class _Sums:
-    """Adds each layer to the sums of its place in the pass."""
-
-    def __init__(self, queries: int | None) -> None:
-        self.queries = queries
-        self.blocks: list[BlockSums] = []
-        self.notes: list[str] = []
-        self._next = 0
-
-    def begin(self) -> None:
-        """Another pass over the same layers."""
-        self._next = 0
-
-    def layer(self, layer: Layer) -> None:
-        if self._next == len(self.blocks):
-            self.blocks.append(BlockSums(layer, queries=self.queries))
-        self.blocks[self._next].add(layer)
-        self._next += 1
-
-    def note(self, text: str) -> None:
-        self.notes.append(text)
-
-
-class _Scores:
-    """Keeps the induction score of each layer and nothing else."""
-
-    def __init__(self, period: int) -> None:
-        self.period = period
-        self.scores: list[np.ndarray] = []
-
-    def layer(self, layer: Layer) -> None:
-        self.scores.append(induction_score(layer.attention_BHQK, self.period))
-
-    def note(self, text: str) -> None:
-        """Ignored: the pass over the user's batch has noted the same."""
 
 
 def _stacked(arrays: list[np.ndarray], blocks: list[BlockSums]) -> np.ndarray:
