@@ -1,7 +1,8 @@
 """headwise: watch attention heads learn.
 
-The public surface is small; each name is imported when it is first used, so that reading a stored run never waits
-for torch.
+Every command of `headwise` has a function here with the same defaults (docs/python.md), and `load`, `watch` and the
+configs besides. Each name lives in the room that owns it and is imported when it is first used, so that reading a
+stored run never waits for torch.
 """
 
 from __future__ import annotations
@@ -10,51 +11,63 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from headwise.api import load, train
+    from headwise.bench.benchmark import benchmark
     from headwise.flow.config import FlowConfig
     from headwise.flow.presets import flow_preset
     from headwise.flow.seeds import simulate_seeds
     from headwise.flow.simulate import simulate
     from headwise.model.config import ModelConfig
     from headwise.phases.detection import detect, detect_seeds
-    from headwise.probe import watch
+    from headwise.probe.live import watch
     from headwise.probe.probe_folder import probe_folder
-    from headwise.store import list_runs
+    from headwise.store.listing import list_runs
+    from headwise.store.read_run import load_trajectory as load
+    from headwise.study.collect import collect
     from headwise.study.config import RunConfig
     from headwise.study.experiment_list import list_experiments
     from headwise.study.experiments import experiment
     from headwise.study.flows import keep_flow
     from headwise.study.summary import show
+    from headwise.study.sweep import plan_sweep, sweep
+    from headwise.study.train import train
     from headwise.task.config import TaskConfig
     from headwise.theory.check import check, list_statements
     from headwise.training.config import TrainConfig
     from headwise.view.report.page import page, refresh_page
 
-_HOME = {
-    "load": "headwise.api",
-    "train": "headwise.api",
-    "simulate": "headwise.flow.simulate",
-    "simulate_seeds": "headwise.flow.seeds",
+_HOMES = {
+    "FlowConfig": "headwise.flow.config",
+    "ModelConfig": "headwise.model.config",
+    "RunConfig": "headwise.study.config",
+    "TaskConfig": "headwise.task.config",
+    "TrainConfig": "headwise.training.config",
+    "benchmark": "headwise.bench.benchmark",
+    "check": "headwise.theory.check",
+    "collect": "headwise.study.collect",
+    "detect": "headwise.phases.detection",
+    "detect_seeds": "headwise.phases.detection",
+    "experiment": "headwise.study.experiments",
     "flow_preset": "headwise.flow.presets",
     "keep_flow": "headwise.study.flows",
     "list_experiments": "headwise.study.experiment_list",
-    "list_runs": "headwise.store",
+    "list_runs": "headwise.store.listing",
+    "list_statements": "headwise.theory.check",
+    "load": "headwise.store.read_run",
     "page": "headwise.view.report.page",
+    "plan_sweep": "headwise.study.sweep",
     "probe_folder": "headwise.probe.probe_folder",
     "refresh_page": "headwise.view.report.page",
     "show": "headwise.study.summary",
-    "check": "headwise.theory.check",
-    "list_statements": "headwise.theory.check",
-    "detect": "headwise.phases.detection",
-    "detect_seeds": "headwise.phases.detection",
-    "watch": "headwise.probe",
-    "experiment": "headwise.study.experiments",
-    "RunConfig": "headwise.study.config",
-    "TaskConfig": "headwise.task.config",
-    "ModelConfig": "headwise.model.config",
-    "TrainConfig": "headwise.training.config",
-    "FlowConfig": "headwise.flow.config",
+    "simulate": "headwise.flow.simulate",
+    "simulate_seeds": "headwise.flow.seeds",
+    "sweep": "headwise.study.sweep",
+    "train": "headwise.study.train",
+    "watch": "headwise.probe.live",
 }
+"""The module in which each public name is defined."""
+
+_OWN_NAMES = {"load": "load_trajectory"}
+"""Names that are longer at home, where the short one would say too little."""
 
 __all__ = [
     "FlowConfig",
@@ -62,7 +75,9 @@ __all__ = [
     "RunConfig",
     "TaskConfig",
     "TrainConfig",
+    "benchmark",
     "check",
+    "collect",
     "detect",
     "detect_seeds",
     "experiment",
@@ -73,20 +88,22 @@ __all__ = [
     "list_statements",
     "load",
     "page",
+    "plan_sweep",
     "probe_folder",
     "refresh_page",
     "show",
     "simulate",
     "simulate_seeds",
+    "sweep",
     "train",
     "watch",
 ]
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOME:
+    if name not in _HOMES:
         raise AttributeError(f"headwise has no {name!r}; it has {', '.join(__all__)}")
-    return getattr(import_module(_HOME[name]), name)
+    return getattr(import_module(_HOMES[name]), _OWN_NAMES.get(name, name))
 
 
 def __dir__() -> list[str]:

@@ -46,6 +46,7 @@ def test_keys(result: dict[str, dict]) -> None:
 def test_text_and_page_name_the_machine_and_every_number(result: dict[str, dict]) -> None:
     text, written = render(result), page(result)
     assert result["machine"]["processor"] in written
+    assert max(map(len, text.split("\n"))) <= 80
     for case, paths in result["ratio"].items():
         assert case in text
         for path, value in paths.items():

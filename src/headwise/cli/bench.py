@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import argparse
 
-from headwise.cli.command import Command, print_json, refuse_extra, say
+from headwise.cli.command import Command, print_result, refuse_extra, say
 
 
 def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--batch", type=int, default=3000, metavar="N", help="sequences per step (default: 3000)")
     parser.add_argument("--repeats", type=int, default=7, metavar="N", help="interleaved repeats (default: 7)")
     parser.add_argument(
-        "--quick", action="store_true", help="only times: leaves out accuracy, memory and growth, most of the minutes"
+        "--quick",
+        dest="extent",
+        action="store_const",
+        const="times",
+        default="all",
+        help="only times: leaves out accuracy, memory and growth, which take most of the minutes",
     )
     parser.add_argument("--json", action="store_true", help="print the result as one JSON document")
     parser.epilog = "Wants a quiet machine. Everything is measured on one thread, contenders taking turns."
@@ -19,23 +24,11 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace, extra: list[str]) -> int:
     refuse_extra(extra)
-    from headwise.core.errors import ConfigError
+    from headwise.bench.benchmark import benchmark
 
-    for name in ("batch", "repeats"):
-        if getattr(arguments, name) < 1:
-            raise ConfigError(f"--{name} {getattr(arguments, name)} must be at least 1")
-    from headwise.bench.run import run_benchmark
-    from headwise.bench.text import render
-
-    if not arguments.quick:
+    if arguments.extent == "all":
         say("about ten minutes; --quick leaves out accuracy, memory and growth")
-    result = run_benchmark(
-        batch=arguments.batch, repeats=arguments.repeats, extent="times" if arguments.quick else "all"
-    )
-    if arguments.json:
-        print_json(result)
-    else:
-        print(render(result))
+    print_result(benchmark(batch=arguments.batch, repeats=arguments.repeats, extent=arguments.extent), arguments)
     return 0
 
 

@@ -5,17 +5,16 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from headwise.cli.command import Command, print_json, refuse_extra, say
+from headwise.cli.command import Command, print_result, refuse_extra, say
 
 
 def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("roots", type=Path, nargs="+", metavar="DIR", help="output roots, as from several machines")
     parser.add_argument("-o", "--to", type=Path, default=Path("collected"), metavar="DIR", help="default: collected")
     parser.add_argument("--json", action="store_true", help="print what was written as one JSON document")
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = (
-        "Writes runs.parquet (a row per run: config, last measurement, phase report) and curves.parquet (every curve\n"
-        "in long form). Every file is checked against its digest; damaged, unfinished and conflicting runs are told.\n"
+        "Writes runs.parquet (a row per run: config, last measurement, phase report) and curves.parquet (every curve "
+        "in long form). Every file is checked against its digest; a line on stderr names each run that is left out."
     )
 
 
@@ -23,13 +22,10 @@ def run(arguments: argparse.Namespace, extra: list[str]) -> int:
     refuse_extra(extra)
     from headwise.study.collect import collect
 
-    table, curves, notes = collect(arguments.roots, arguments.to)
-    for note in notes:
+    collected = collect(arguments.roots, arguments.to)
+    for note in collected.notes:
         say(note)
-    if arguments.json:
-        print_json({"runs": str(table), "curves": str(curves), "notes": notes})
-    else:
-        print(f"{table}\n{curves}")
+    print_result(collected, arguments)
     return 0
 
 

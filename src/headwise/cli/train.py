@@ -33,7 +33,12 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", metavar="N", help="the seed of all random streams")
     parser.add_argument("--dry-run", action="store_true", help="print the resolved config and where it would be kept")
     parser.add_argument(
-        "--recover", action="store_true", help="resume a damaged run from its newest undamaged checkpoint"
+        "--recover",
+        dest="on_damage",
+        action="store_const",
+        const="recover",
+        default="refuse",
+        help="resume a damaged run from its newest undamaged checkpoint",
     )
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = (
@@ -95,7 +100,7 @@ def run(arguments: argparse.Namespace, extra: list[str]) -> int:
             report=report,
             notify=say,
             stop_asked=stop.asked,
-            on_damage="recover" if arguments.recover else "refuse",
+            on_damage=arguments.on_damage,
         )
     summary = show(finished.path)
     print_result(summary, arguments)

@@ -17,6 +17,13 @@ def load_trajectory(path: Path | str) -> xr.Dataset:
     """Metrics and snapshots of one run under their trajectory names, with the coordinates the run stored at its start.
 
     Of a run that is being written, this is what has reached the disk. Damage raises `CorruptData`.
+
+    >>> import tempfile
+    >>> from headwise import FlowConfig, keep_flow, load
+    >>> with tempfile.TemporaryDirectory() as out:
+    ...     trajectory = load(keep_flow(FlowConfig(T=5, t_end=30.0), out=out).run)
+    >>> trajectory.attrs["source"], trajectory.sizes["head"]
+    ('flow', 3)
     """
     run = RunDirectory(path)
     if not run.config_path.exists():

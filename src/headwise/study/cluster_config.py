@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import tomllib
+from pathlib import Path
 from typing import Annotated
 
 from pydantic import Field
 
-from headwise.core.config import Config
+from headwise.core.config import Config, validated
+from headwise.core.errors import ConfigError
 
 
 class ClusterConfig(Config):
@@ -25,3 +28,12 @@ class ClusterConfig(Config):
         str | None, Field(description="a directory every node sees, for the TLS keys; that of the logs if not given")
     ] = None
     logs: Annotated[str, Field(description="a directory every node sees, for the logs of the jobs")] = "slurm-logs"
+
+
+def read_cluster(path: Path | str) -> ClusterConfig:
+    """The `[cluster]` section of a TOML file."""
+    try:
+        content = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"--cluster {path}: {str(error).splitlines()[0]}") from None
+    return validated(ClusterConfig, content.get("cluster", {}))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -65,14 +65,47 @@ def find_runs(roots: Sequence[Path]) -> Found:
     return Found([record for record, _ in kept.values()], notes)
 
 
+@dataclass(frozen=True)
+class CollectedRuns:
+    """The two tables that were written; `str` of this is what `headwise collect` prints."""
+
+    runs: Path
+    curves: Path
+    notes: tuple[str, ...] = field(repr=False)
+    """What a person should know about runs that were left out."""
+
+    def to_json(self) -> dict[str, Any]:
+        """`runs`, `curves` and `notes`, ready for JSON."""
+        return {"runs": str(self.runs), "curves": str(self.curves), "notes": list(self.notes)}
+
+    def __str__(self) -> str:
+        return f"{self.runs}\n{self.curves}"
+
+
 def collect(
-    roots: Sequence[Path], out: Path, *, progress: Callable[[int, int], None] = lambda done, total: None
-) -> tuple[Path, Path, list[str]]:
-    """Write `runs.parquet` and `curves.parquet` into `out`; memory holds one run at a time."""
+    roots: Path | str | Sequence[Path | str],
+    to: Path | str = "collected",
+    *,
+    progress: Callable[[int, int], None] = lambda done, total: None,
+) -> CollectedRuns:
+    """Write every finished run below the roots into `runs.parquet` and `curves.parquet` in the folder `to`.
+
+    `progress` is called with how many runs are done and how many there are; memory holds one run at a time.
+
+    >>> import tempfile
+    >>> from headwise import collect, experiment, train
+    >>> small = {"task.d": 6, "task.T": 5, "train.samples": 60, "train.steps": 8, "measure.test_samples": 30}
+    >>> with tempfile.TemporaryDirectory() as out:
+    ...     _ = train(experiment("minimal", changes=small), out=out)
+    ...     collected = collect(out, f"{out}/collected")
+    >>> collected.runs.name, collected.curves.name, collected.notes
+    ('runs.parquet', 'curves.parquet', ())
+    """
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    found = find_runs(roots)
+    out = Path(to)
+    found = find_runs([Path(roots)] if isinstance(roots, Path | str) else [Path(root) for root in roots])
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -93,7 +126,7 @@ def collect(
             writer.close()
     columns = list(dict.fromkeys(key for row in rows for key in row))
     pq.write_table(pa.table({key: [row.get(key) for row in rows] for key in columns}), table, compression="zstd")
-    return table, curves, found.notes
+    return CollectedRuns(table, curves, tuple(found.notes))
 
 
 def run_row(record: RunRecord, trajectory: xr.Dataset) -> dict[str, Any]:

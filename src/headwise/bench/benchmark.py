@@ -1,0 +1,41 @@
+"""`benchmark`: how fast each path is on this machine, beside plain torch, and which one is in use and why."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from headwise.bench.run import Extent, run_benchmark
+from headwise.bench.text import render
+from headwise.core.errors import ConfigError
+
+
+@dataclass(frozen=True, eq=False)
+class Benchmark:
+    """What was measured; `str` of this is what `headwise bench` prints."""
+
+    measured: dict[str, Any] = field(repr=False)
+
+    def to_json(self) -> dict[str, Any]:
+        """All measurements as `bench.run.run_benchmark` names them, ready for JSON."""
+        return self.measured
+
+    def __str__(self) -> str:
+        return render(self.measured)
+
+
+def benchmark(*, batch: int = 3000, repeats: int = 7, extent: Extent = "all") -> Benchmark:
+    """Time every path on every case, on one thread, taking turns; wants a quiet machine and about ten minutes.
+
+    `batch` is the number of sequences of a step. `extent="times"` leaves out accuracy, memory and growth, which take
+    most of the minutes.
+
+    >>> from headwise import benchmark
+    >>> measured = benchmark(batch=8, repeats=1, extent="times").to_json()
+    >>> measured["settings"]["batch"], "minimal" in measured["ratio"]
+    (8, True)
+    """
+    for name, value in (("batch", batch), ("repeats", repeats)):
+        if value < 1:
+            raise ConfigError(f"--{name} {value} must be at least 1")
+    return Benchmark(run_benchmark(batch=batch, repeats=repeats, extent=extent))

@@ -1,0 +1,166 @@
+"""`sweep`: many runs over a grid of config keys and seeds; `plan_sweep` says what it would compute."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from headwise.core.errors import ConfigError
+from headwise.store import check_writable
+from headwise.study.cluster_config import ClusterConfig
+from headwise.study.config import RunConfig, config_hash
+from headwise.study.cost import estimate_wall, readable
+from headwise.study.executors import open_pool
+from headwise.study.experiments import as_run_config
+from headwise.study.grid import plan_points
+from headwise.study.many import Outcome, missing, run_on_pool, with_prerequisites
+from headwise.study.run_location import run_location
+
+Axes = Mapping[str, Sequence[Any]]
+"""Values by config key."""
+
+NO_AXES: Axes = MappingProxyType({})
+
+
+@dataclass(frozen=True)
+class SweepPlan:
+    """The runs of a sweep, checked; `str` of this is what `headwise sweep --dry-run` prints."""
+
+    configs: tuple[RunConfig, ...] = field(repr=False)
+    out: Path
+    compared_with: int
+    """Restricted-context models that the runs are compared with; they are computed too."""
+    to_compute: int
+    seconds: float
+    """A rough estimate for what is left to compute."""
+
+    @property
+    def runs(self) -> list[Path]:
+        """Where each run is kept, in the order of the plan."""
+        return [run_location(config, self.out) for config in self.configs]
+
+    @property
+    def headline(self) -> str:
+        """The plan in one line."""
+        return (
+            f"{len(self.configs)} runs, {self.compared_with} more to compare with; {self.to_compute} to compute, "
+            f"about {readable(self.seconds)}"
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """`runs`, `to_compute` and `seconds`, ready for JSON."""
+        return {"runs": [str(run) for run in self.runs], "to_compute": self.to_compute, "seconds": self.seconds}
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.runs))
+
+
+@dataclass(frozen=True)
+class SweptRuns:
+    """How each run of a sweep ended; `str` of this is what `headwise sweep` prints."""
+
+    outcomes: tuple[Outcome, ...]
+
+    @property
+    def failed(self) -> tuple[Outcome, ...]:
+        """The runs that did not finish, with the reason."""
+        return tuple(outcome for outcome in self.outcomes if outcome.status != "finished")
+
+    def to_json(self) -> dict[str, Any]:
+        """`runs`: `run`, `status` and `reason` of each, ready for JSON."""
+        return {"runs": [{"run": str(o.run), "status": o.status, "reason": o.reason} for o in self.outcomes]}
+
+    def __str__(self) -> str:
+        return "\n".join(f"{outcome.status:<8}  {outcome.run}" for outcome in self.outcomes)
+
+
+def plan_sweep(
+    config: RunConfig | Mapping[str, Any] | str,
+    *,
+    over: Axes = NO_AXES,
+    zipped: Axes = NO_AXES,
+    seeds: Sequence[int] = (0,),
+    workers: int = 1,
+    out: Path | str = "runs",
+) -> SweepPlan:
+    """Check every run of a sweep and estimate what it takes; nothing is computed or written.
+
+    >>> from headwise import plan_sweep
+    >>> plan = plan_sweep("minimal", over={"task.m": [1, 1.5]}, seeds=range(3), out="nowhere")
+    >>> len(plan.runs), plan.to_compute
+    (6, 6)
+    """
+    if workers < 1:
+        raise ConfigError(f"--workers {workers} must be at least 1")
+    if not seeds:
+        raise ConfigError("--seeds is empty; give at least one")
+    base = as_run_config(config)
+    points = plan_points(over, zipped)
+    resolved = [base.changed(point) for point in points]
+    same: dict[str, Mapping[str, Any]] = {}
+    for point, one in zip(points, resolved, strict=True):
+        other = same.setdefault(config_hash(one), point)
+        if other is not point:
+            raise ConfigError(f"the points {_shown(other)} and {_shown(point)} are the same run; name each once")
+    configs = tuple(one.changed({"seed": seed}) for one in resolved for seed in seeds)
+    whole = with_prerequisites(configs)
+    left = missing(whole, out)
+    return SweepPlan(configs, Path(out), len(whole) - len(configs), len(left), estimate_wall(left, workers))
+
+
+def sweep(
+    config: RunConfig | Mapping[str, Any] | str,
+    *,
+    over: Axes = NO_AXES,
+    zipped: Axes = NO_AXES,
+    seeds: Sequence[int] = (0,),
+    workers: int = 1,
+    executor: str = "local",
+    cluster: ClusterConfig | None = None,
+    out: Path | str = "runs",
+    notify: Callable[[str], None] = lambda line: None,
+    ended: Callable[[str], None] = lambda line: None,
+) -> SweptRuns:
+    """Train every combination of the axes `over`, with the axes `zipped` advancing together, for every seed.
+
+    Runs that are there already are not computed again, and one that fails does not stop the others. `executor` is
+    `local`, `slurm` (with the settings of `cluster`) or the address of a dask scheduler. `notify` is called with lines
+    about the whole sweep, `ended` with one about each run that ends.
+
+    >>> import tempfile
+    >>> from headwise import experiment, sweep
+    >>> small = {"task.d": 6, "task.T": 5, "train.samples": 60, "train.steps": 8, "measure.test_samples": 30}
+    >>> with tempfile.TemporaryDirectory() as out:
+    ...     swept = sweep(experiment("minimal", changes=small), over={"task.m": [1, 1.5]}, out=out)
+    >>> [outcome.status for outcome in swept.outcomes], swept.failed
+    (['finished', 'finished'], ())
+    """
+    plan = plan_sweep(config, over=over, zipped=zipped, seeds=seeds, workers=workers, out=out)
+    notify(plan.headline)
+    check_writable(plan.out)
+    began, done = time.monotonic(), 0
+
+    def count(outcome: Outcome) -> None:
+        nonlocal done
+        done += 1
+        reason = f"  ({outcome.reason})" if outcome.reason else ""
+        ended(f"{done}/{plan.to_compute}  {outcome.status}  {outcome.run}{reason}  {time.monotonic() - began:.0f} s")
+
+    outcomes = run_on_pool(
+        plan.configs,
+        plan.out,
+        pool=lambda: open_pool(executor, workers=workers, cluster=cluster),
+        argv=sys.argv,
+        ended=count,
+        notify=notify,
+    )
+    return SweptRuns(tuple(outcomes))
+
+
+def _shown(point: Mapping[str, Any]) -> str:
+    return ", ".join(f"{key}={value}" for key, value in point.items())
