@@ -1,4 +1,4 @@
-"""The recipe "Add a variable", followed in a copy of the package: a row of the table and a line that computes it.
+"""A new variable in a copy of the package: one row of the table, and one line that computes it.
 
 Nothing else is touched, and the variable is in the stored run, in what `collect` gathers and on the page.
 """

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from headwise.core.variables import DIMENSIONS, PANEL_ORDER, ROWS, VARIABLES, Variable
+from headwise.core.variables_page import render
+
+PAGE = Path(__file__).parents[2] / "docs" / "variables.md"
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
@@ -12,7 +17,7 @@ def test_a_row_is_complete(row: Variable) -> None:
     assert set(row.dimensions) <= set(DIMENSIONS)
     assert DIMENSIONS[row.dimensions[0]].entries == "times"
     assert all(DIMENSIONS[dim].entries != "times" for dim in row.dimensions[1:]), "one time axis"
-    assert row.about.endswith(".")
+    assert all(fact.about.endswith(".") for fact in (row, *(DIMENSIONS[dim] for dim in row.dimensions)))
     assert row.title
     low, high = row.limits
     assert low is None or high is None or low < high
@@ -43,3 +48,15 @@ def test_axis_labels() -> None:
     assert VARIABLES["excess_loss"].axis_label == "excess loss (nats)"
     assert VARIABLES["kl"].axis_label == "KL (nats)"
     assert VARIABLES["value_coefficient"].axis_label == "value coefficient"
+
+
+def test_the_page_is_up_to_date() -> None:
+    command = "python -m headwise.core.variables_page docs/variables.md"
+    assert PAGE.read_text(encoding="utf-8") == render(), f"run: {command}"
+
+
+def test_a_line_on_the_page_can_be_named() -> None:
+    """A variable with no dimension but time is one line, called by its axis name: plain text, no formula."""
+    for row in ROWS:
+        if row.dimensions == ("step",):
+            assert "$" not in row.axis_name

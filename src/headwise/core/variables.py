@@ -29,11 +29,14 @@ PANEL_ORDER: tuple[PanelKind, ...] = ("strips", "overlay", "singles", "lags", "c
 
 @dataclass(frozen=True)
 class Dimension:
-    """One dimension: `title` is its name on an axis, `entry` the name of one of its entries."""
+    """One dimension: `title` is its name on an axis, `about` says in a sentence what its entries are, `entry` is the
+    name of one of them.
+    """
 
     name: str
     title: str
     entries: Entries
+    about: str
     entry: str = "{}"
 
 
@@ -81,20 +84,20 @@ class Variable:
 DIMENSIONS: dict[str, Dimension] = {
     row.name: row
     for row in (
-        Dimension("step", "step", "times"),
-        Dimension("snapshot", "step", "times"),
-        Dimension("split", "data", "names"),
-        Dimension("predictor", "predictor", "names"),
-        Dimension("block", "block", "counted from one", "block {}"),
-        Dimension("head", "head", "counted from one", "head {}"),
-        Dimension("head2", "other head", "counted from one", "head {}"),
-        Dimension("lag", "lag", "numbers"),
-        Dimension("group", "group", "counted from one", "I({})"),
-        Dimension("place", "place", "names"),
-        Dimension("feature", "feature", "counted from one", "feature {}"),
-        Dimension("position", "position", "counted from one", "position {}"),
-        Dimension("query", "query position", "numbers"),
-        Dimension("key", "key position", "numbers"),
+        Dimension("step", "step", "times", "Evaluations: training steps, or times of a flow."),
+        Dimension("snapshot", "step", "times", "Training steps at which attention maps are kept."),
+        Dimension("split", "data", "names", "Data behind a loss: train, test; population for a flow."),
+        Dimension("predictor", "predictor", "names", "Predictors that a model is compared with, such as prefix_2."),
+        Dimension("block", "block", "counted from one", "Layers of the model.", "block {}"),
+        Dimension("head", "head", "counted from one", "Heads of a block.", "head {}"),
+        Dimension("head2", "other head", "counted from one", "The second head of a pair in one block.", "head {}"),
+        Dimension("lag", "lag", "numbers", "Predicted position minus key position; 1 is the query's own token."),
+        Dimension("group", "group", "counted from one", "Groups of lags of the task.", "I({})"),
+        Dimension("place", "place", "names", "Where a probed head may look: self, previous, first, induction."),
+        Dimension("feature", "feature", "counted from one", "Features of a flow's target.", "feature {}"),
+        Dimension("position", "position", "counted from one", "Positions of a flow's input.", "position {}"),
+        Dimension("query", "query position", "numbers", "Positions that attend, counted from 1 in the sequence."),
+        Dimension("key", "key position", "numbers", "Positions that are attended to, counted from 1."),
     )
 }
 """Every dimension, in the order in which tables name them. `seed` is none of them: it stacks whole trajectories."""
@@ -154,7 +157,7 @@ ROWS: tuple[Variable, ...] = (
         "excess_loss",
         ("step",),
         "Excess loss",
-        "Test loss above that of the true law on the same targets.",
+        "Test loss above that of the true law on the same targets; of a flow, its loss.",
         unit="nats",
         limits=POSITIVE,
         gathered=("curve", "final", "best"),

@@ -25,6 +25,7 @@ import numpy as np
 from headwise.core.trajectory import attribute
 from headwise.phases.run_report import RunReport
 from headwise.phases.seeds_report import SeedsReport
+from headwise.view.labels import time_label
 from headwise.view.report.encode import pack
 from headwise.view.report.labels import coordinate_labels
 from headwise.view.report.panels import describe_panels, drawn
@@ -66,7 +67,7 @@ def _study(study: Study, phases: StudyPhases, *, map_bytes: int, curve_bytes: in
     return {
         "label": study.label,
         "source": str(attribute(first, "source") or "unknown"),
-        "unit": "time" if attribute(first, "source") == "flow" else "step",
+        "unit": time_label(first),
         "groups": groups if _are_groups(groups) else None,
         "coordinates": coordinate_labels(first),
         "runs": [
