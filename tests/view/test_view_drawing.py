@@ -46,7 +46,7 @@ def line(title: str = "Loss") -> Plot:
 
 PANELS = [
     line(),
-    AttentionMap("step 0", np.full((2, 3, 4), 0.25), np.arange(1, 5), np.arange(2, 5), {"I(1)": 2}),
+    AttentionMap("step 0", "key", "query", np.full((2, 3, 4), 0.25), np.arange(1, 5), np.arange(2, 5), {"I(1)": 2}),
     HeatMap("head 1", "step", "lag", np.arange(3.0), np.arange(1, 3), np.eye(2, 3), (0.0, 1.0), "share"),
     Timeline("", "step", ("a", "b"), (Bar("a", 0.0, 5.0, "one", "#888888"), Bar("b", 2.0, 7.0, "two", "#BBBBBB"))),
     Table(("a", "b"), (("1", "2"),)),

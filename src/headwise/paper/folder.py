@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any
 from filelock import FileLock
 
 from headwise.core.errors import ConfigError
+from headwise.store.files import replace_file
 
 
 @contextmanager
@@ -27,7 +27,5 @@ def locked(into: Path) -> Iterator[None]:
 
 def write_json(path: Path, document: Any) -> None:
     """Write a file that is always whole, whenever the command is stopped."""
-    partial = path.with_name(f".{path.name}.{os.getpid()}")
     text = json.dumps(document, indent=2, allow_nan=False, ensure_ascii=False)
-    partial.write_text(text + "\n", encoding="utf-8")
-    partial.replace(path)
+    replace_file(path, f"{text}\n".encode(), option="--into")

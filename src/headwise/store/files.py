@@ -68,10 +68,11 @@ def write_once(path: Path, content: bytes) -> None:
         sync_directory(path.parent)
 
 
-def replace_file(path: Path, content: bytes) -> None:
+def replace_file(path: Path, content: bytes, *, option: str = "path") -> None:
     """Make `path` appear with this content at once, whatever was there before; missing folders are made.
 
-    For what is not part of a run and may be made again: figures, tables, pages. It has no digest.
+    For what is not part of a run and may be made again: figures, tables, pages. It has no digest. `option` is what to
+    change where the path cannot be written.
     """
     temporary = path.with_name(f".{path.name}.{os.getpid()}{TEMPORARY_SUFFIX}")
     try:
@@ -82,7 +83,7 @@ def replace_file(path: Path, content: bytes) -> None:
         with suppress(OSError):
             temporary.unlink()
         reason = (error.strerror or str(error)).lower()
-        raise ConfigError(f"cannot write {path}: {reason}; choose another path") from None
+        raise ConfigError(f"cannot write {path}: {reason}; choose another {option}") from None
 
 
 def read_verified(path: Path) -> bytes:

@@ -234,7 +234,7 @@ def _draw_attention(panel: AttentionMap, ax: Axes) -> None:
     ax.grid(visible=False)
     for x, y in edge_lines(panel).values():
         ax.plot(x, y, color="#999999", lw=0.5)
-    ax.set(title=panel.title, xlabel="key position", ylabel="query position", xlim=edges[:2], ylim=edges[2:])
+    ax.set(title=panel.title, xlabel=panel.xlabel, ylabel=panel.ylabel, xlim=edges[:2], ylim=edges[2:])
 
 
 def _draw_heat(panel: HeatMap, ax: Axes) -> None:

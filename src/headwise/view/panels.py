@@ -105,6 +105,8 @@ class AttentionMap:
     """
 
     title: str
+    xlabel: str
+    ylabel: str
     attention: np.ndarray
     keys: np.ndarray
     queries: np.ndarray

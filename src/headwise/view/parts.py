@@ -16,7 +16,7 @@ from headwise.core.palette import group_colour, head_colour
 from headwise.core.predictors import predictor_label, predictors_of_kind
 from headwise.core.trajectory import attribute
 from headwise.phases.roles import head_roles
-from headwise.view.labels import axis_label, time_label
+from headwise.view.labels import axis_label, dimension_label, time_label
 from headwise.view.panels import AttentionMap, Curve, LegendEntry, LineStyle, Mark, Place, Plot
 from headwise.view.style import LOSS, line_style, run_colour
 
@@ -217,6 +217,8 @@ def map_row(
     return tuple(
         AttentionMap(
             title := f"{time_label(run)} {steps[index]:.10g}",
+            dimension_label("key"),
+            dimension_label("query"),
             run["attention_map"].isel(snapshot=index, block=-1).values[roles],
             run["key"].values,
             run["query"].values,

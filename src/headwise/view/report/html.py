@@ -9,9 +9,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-import os
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +17,7 @@ import jinja2
 
 from headwise.core.errors import ConfigError
 from headwise.core.glossary import GLOSSARY
+from headwise.store.files import replace_file
 
 SCHEMA = 2
 """Version of the JSON in a page: it goes up when a key changes its name or its meaning, not when one is added.
@@ -76,15 +75,7 @@ def write_page(path: Path | str, page: str) -> int:
     if path.suffix.lower() not in (".html", ".htm"):
         raise ConfigError(f"{path}: a page ends in .html")
     content = page.encode()
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        temporary.write_bytes(content)
-        os.replace(temporary, path)
-    except OSError as error:
-        with suppress(OSError):
-            temporary.unlink()
-        raise ConfigError(f"cannot write {path}: {(error.strerror or str(error)).lower()}; choose another -o") from None
+    replace_file(path, content, option="-o")
     return len(content)
 
 

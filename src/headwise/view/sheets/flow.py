@@ -41,7 +41,7 @@ def flow_sheet(trajectory: xr.Dataset) -> Sheet:
                 Plot(
                     "",
                     "time",
-                    "attention on (1), (2), ...",
+                    axis_label("attention_by_group"),
                     by_head_and_group(times, attention, group=GROUP),
                     (-0.02, 1.02),
                     xscale="log",

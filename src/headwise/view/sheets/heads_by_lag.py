@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from headwise.view.labels import axis_label, time_label
+from headwise.view.labels import axis_label, dimension_label, time_label
 from headwise.view.panels import HeatMap, Sheet
 from headwise.view.parts import require
 
@@ -55,7 +55,7 @@ def _head(trajectory: xr.Dataset, *, block: int, head: int) -> HeatMap:
     return HeatMap(
         f"head {head}: {where}",
         time_label(trajectory),
-        f"block {block}\nlag",
+        f"block {block}\n{dimension_label('lag')}",
         shares["step"].values.astype(float),
         shares["lag"].values,
         shares.values,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from headwise.core.errors import ConfigError
-from headwise.view.labels import axis_label, time_label
+from headwise.view.labels import axis_label, curve_label, time_label
 from headwise.view.panels import Curve, Panel, Plot, Sheet
 from headwise.view.parts import (
     KL_TITLE,
@@ -46,7 +46,12 @@ def function_curves(runs: Sequence[xr.Dataset]) -> tuple[Curve, ...]:
     curves: tuple[Curve, ...] = ()
     if "excess_loss" in runs[0]:
         excess = band(
-            "excess loss", runs, lambda run: run["excess_loss"].values, colour="#999999", width=1.2, name="excess_loss"
+            curve_label("excess_loss"),
+            runs,
+            lambda run: run["excess_loss"].values,
+            colour="#999999",
+            width=1.2,
+            name="excess_loss",
         )
         curves = (excess,)
     if "kl" in runs[0]:

@@ -9,7 +9,7 @@ import numpy as np
 from headwise.core.errors import ConfigError
 from headwise.core.palette import group_colour, head_colour
 from headwise.phases.timeline import Timeline as TimelineData
-from headwise.view.labels import time_label
+from headwise.view.labels import curve_label, time_label
 from headwise.view.panels import Bar, Curve, Mark, Panel, Plot, Sheet, Span, Timeline
 
 if TYPE_CHECKING:
@@ -81,13 +81,19 @@ def index_and_loss(trajectory: xr.Dataset, data: TimelineData) -> tuple[Curve, .
     """The competition index and the excess loss as a share of its largest value, as far as they are known."""
     curves: list[Curve] = []
     if len(data.index):
-        curves.append(Curve("competition index", data.index_steps, data.index))
+        curves.append(Curve(curve_label("competition_index"), data.index_steps, data.index))
     if "excess_loss" in trajectory:
         excess = trajectory["excess_loss"].values
         finite = excess[np.isfinite(excess)]
         if finite.size and finite.max() > 0:
             steps = trajectory["step"].values.astype(float)
             curves.append(
-                Curve("excess loss (share of its largest)", steps, excess / finite.max(), colour="#999999", width=1.2)
+                Curve(
+                    f"{curve_label('excess_loss')} (share of its largest)",
+                    steps,
+                    excess / finite.max(),
+                    colour="#999999",
+                    width=1.2,
+                )
             )
     return tuple(curves)

@@ -49,7 +49,7 @@ def theory_sheet(overlays: Sequence[OverlaidStage]) -> Sheet:
         title = TITLES.get(theory, theory)
         marks = tuple(Mark(f"start of stage {o.stage}", float(o.times[0]), colour="#555555", width=0.7) for o in chosen)
         for panels, quantity, label, heading in (
-            (attention, "attention", "attention", title),
+            (attention, "attention", axis_label("attention_by_group"), title),
             (values, "value", axis_label("value_alignment"), ""),
         ):
             panels.append(
