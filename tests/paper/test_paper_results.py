@@ -71,7 +71,7 @@ def test_what_is_said_not_to_hold_does_not(folder: Path) -> None:
 
 def test_slopes_of_the_phase_diagram_are_those_of_its_table() -> None:
     page = " ".join((RESULTS / "phase-diagram" / "README.md").read_text(encoding="utf-8").split())
-    with (RESULTS / "phase-diagram" / "stage-times.csv").open(encoding="utf-8", newline="") as file:
+    with (RESULTS / "phase-diagram" / "stage-times-slopes.csv").open(encoding="utf-8", newline="") as file:
         rows = {float(row["m"]): row for row in csv.DictReader(file)}
     for column in ("trained_per_decade", "flow_per_decade", "predicted_per_decade"):
         *first, last = (f"{float(rows[m][column]):.0f}" for m in (1.3, 1.5, 1.7, 2.0))

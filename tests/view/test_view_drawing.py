@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import io
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -22,6 +23,7 @@ from headwise.view import write
 from headwise.view.draw import draw_panel, draw_sheet, headwise_style
 from headwise.view.panels import AttentionMap, Bar, Curve, HeatMap, Plot, Sheet, Table, Timeline
 from headwise.view.parts import band, moments
+from headwise.view.sheets.diagram import COLUMNS as CELL_COLUMNS
 from headwise.view.sheets.diagram import diagram_sheet
 from headwise.view.sheets.flow import flow_sheet
 from headwise.view.sheets.heads import heads_sheet
@@ -31,7 +33,7 @@ from headwise.view.sheets.phases import phase_sheet
 from headwise.view.sheets.theory import theory_sheet
 from headwise.view.sheets.training import training_sheet
 from headwise.view.stripes import STRIPES, rgb, striped
-from headwise.view.table import to_csv
+from headwise.view.table import COLUMNS, to_csv
 from headwise.view.write import write_figure, write_sheet
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "browser"))
@@ -215,3 +217,23 @@ def test_seeds_without_a_band_leave_its_columns_empty() -> None:
     assert one.splitlines()[1].split(",")[4:6] == ["", ""]
     assert all(two.splitlines()[1].split(",")[4:6])
     assert write.figure_path("a.PNG") == Path("a.PNG")
+
+
+def test_the_python_of_the_page_about_figures_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = (ROOT / "docs" / "figures.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"```python\n(.*?)```", page, flags=re.S)
+    assert len(blocks) == 2
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {}
+    for block in blocks:
+        exec(compile(block, "docs/figures.md", "exec"), names)
+    assert sorted(path.name for path in (tmp_path / "figures").iterdir()) == ["flow.csv", "flow.png"]
+    figure = names["figure"]
+    assert isinstance(figure, Figure)
+    assert all(ax.has_data() for ax in figure.axes)
+
+
+def test_the_page_about_figures_names_every_column() -> None:
+    page = (ROOT / "docs" / "figures.md").read_text(encoding="utf-8")
+    for column in (*COLUMNS, *CELL_COLUMNS):
+        assert f"`{column}`" in page
