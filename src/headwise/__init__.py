@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from headwise.task.config import TaskConfig
     from headwise.theory.check import check, list_statements
     from headwise.training.config import TrainConfig
+    from headwise.view.draw_diagram import draw_diagram
+    from headwise.view.figures import draw_phases, draw_run, draw_theory
     from headwise.view.report.page import page, refresh_page
 
 _HOMES = {
@@ -46,6 +48,10 @@ _HOMES = {
     "collect": "headwise.study.collect",
     "detect": "headwise.phases.detection",
     "detect_seeds": "headwise.phases.detection",
+    "draw_diagram": "headwise.view.draw_diagram",
+    "draw_phases": "headwise.view.figures",
+    "draw_run": "headwise.view.figures",
+    "draw_theory": "headwise.view.figures",
     "experiment": "headwise.study.experiments",
     "flow_preset": "headwise.flow.presets",
     "keep_flow": "headwise.study.flows",
@@ -80,6 +86,10 @@ __all__ = [
     "collect",
     "detect",
     "detect_seeds",
+    "draw_diagram",
+    "draw_phases",
+    "draw_run",
+    "draw_theory",
     "experiment",
     "flow_preset",
     "keep_flow",

@@ -8,13 +8,10 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn, Protocol
+from typing import Any, NoReturn, Protocol
 
 from headwise.core.errors import ConfigError
 from headwise.core.keys import nearest_key
-
-if TYPE_CHECKING:
-    from headwise.view.panels import Sheet
 
 
 class Parser(argparse.ArgumentParser):
@@ -84,9 +81,14 @@ def figure_file(text: str) -> Path:
     return figure_path(text)
 
 
-def write_and_say(sheet: Sheet, path: Path) -> None:
-    """Draw a figure, write its numbers beside it, and say so."""
-    from headwise.view.write import write_sheet
+def say_drawn(path: Path) -> None:
+    """Say that a figure was written, with its numbers beside it."""
+    say(f"wrote {path} and {path.with_suffix('.csv')}")
 
-    picture, table = write_sheet(sheet, path)
-    say(f"wrote {picture} and {table}")
+
+class Several(argparse.Action):
+    """An option that may be given several times; what is given replaces the default."""
+
+    def __call__(self, parser: Any, namespace: argparse.Namespace, values: Any, option_string: Any = None) -> None:
+        before = getattr(namespace, self.dest)
+        setattr(namespace, self.dest, [values] if before is self.default else [*before, values])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from headwise.cli.command import Command, figure_file, print_json, refuse_extra, write_and_say
+from headwise.cli.command import Command, Several, figure_file, print_json, refuse_extra, say
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -13,10 +13,13 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--x", required=True, metavar="KEY", help="config key across")
     parser.add_argument("--y", required=True, metavar="KEY", help="config key upwards")
     parser.add_argument(
-        "--value", action="append", metavar="NAME",
+        "--value",
+        action=Several,
+        default=("stages",),
+        metavar="NAME",
         help="stages, stages-heads, competitive-end, offshoots, order or excess-loss; several make panels "
         "(default: stages)",
-    )  # fmt: skip
+    )
     parser.add_argument(
         "-o", "--to", type=figure_file, default=Path("diagram.png"), metavar="FILE", help="png, pdf or svg, with a CSV"
     )
@@ -25,23 +28,12 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace, extra: list[str]) -> int:
     refuse_extra(extra)
-    from headwise.core.errors import ConfigError
-    from headwise.core.plain import plain
-    from headwise.study.diagram import phase_diagram
-    from headwise.view.sheets.diagram import COLUMNS, diagram_sheet
+    from headwise.view.draw_diagram import draw_diagram
 
-    if not arguments.table.is_file():
-        raise ConfigError(f"{arguments.table} is not a file; `headwise collect DIR` writes runs.parquet")
-    names = arguments.value or ["stages"]
-    diagrams = [phase_diagram(arguments.table, x=arguments.x, y=arguments.y, quantity=name) for name in names]
-    write_and_say(diagram_sheet(diagrams), arguments.to)
+    drawn = draw_diagram(arguments.table, x=arguments.x, y=arguments.y, value=arguments.value, to=arguments.to)
+    say(str(drawn))
     if arguments.json:
-        print_json(
-            [
-                {"value": d.quantity, "x": d.x, "y": d.y, **{name: plain(getattr(d, name)) for name in COLUMNS}}
-                for d in diagrams
-            ]
-        )
+        print_json(drawn.to_json())
     return 0
 
 

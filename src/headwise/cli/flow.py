@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from headwise.cli.command import Command, figure_file, print_result, say, write_and_say
+from headwise.cli.command import Command, figure_file, print_result, say, say_drawn
 from headwise.cli.overrides import describe_keys, literal, parse_overrides
-from headwise.cli.seeds import parse_seeds
+from headwise.cli.seeds import parse_seed, parse_seeds
 from headwise.core.errors import ConfigError
 from headwise.flow.config import FlowConfig
 from headwise.flow.presets import PRESETS, flow_preset
@@ -25,9 +25,17 @@ def add(parser: argparse.ArgumentParser) -> None:
         choices=tuple(PRESETS),
         help="a reading of the paper's simulation (default: neither, the flow that fits the paper's stage boundaries)",
     )
-    parser.add_argument("--seed", metavar="N", help="seed of the noise and of drawn features (default: 0)")
-    parser.add_argument("--seeds", metavar="LIST", help="an ensemble, such as 0..99: a table instead of a stored run")
-    parser.add_argument("--workers", type=int, default=1, metavar="N", help="processes for an ensemble (default: 1)")
+    seeds = parser.add_mutually_exclusive_group()
+    seeds.add_argument(
+        "--seed", type=parse_seed, default=0, metavar="N", help="seed of the noise and of drawn features (default: 0)"
+    )
+    seeds.add_argument(
+        "--seeds",
+        type=parse_seeds,
+        metavar="LIST",
+        help="solve for several seeds, such as 0..99, and print a table instead of keeping a run",
+    )
+    parser.add_argument("--workers", type=int, default=1, metavar="N", help="processes for --seeds (default: 1)")
     parser.add_argument("--out", type=Path, default=Path("runs"), metavar="DIR", help="root of runs (default: runs)")
     parser.add_argument(
         "--figure",
@@ -70,43 +78,30 @@ def run(arguments: argparse.Namespace, extra: list[str]) -> int:
 def _solve_one(config: FlowConfig, arguments: argparse.Namespace) -> int:
     from headwise.study.flows import keep_flow
 
-    seed = parse_seeds(arguments.seed if arguments.seed is not None else "0", "--seed")
-    if len(seed) != 1:
-        raise ConfigError("--seed takes one number; --seeds takes several")
-    flow = keep_flow(config, seed[0], out=arguments.out)
+    flow = keep_flow(config, arguments.seed, out=arguments.out)
     if arguments.figure is not None:
-        from headwise.view.sheets.flow import flow_sheet
+        from headwise.view.figures import draw_run
 
-        write_and_say(flow_sheet(flow.trajectory), arguments.figure)
+        draw_run(flow.trajectory, arguments.figure)
+        say_drawn(arguments.figure)
     if arguments.overlay is not None:
-        _draw_overlays(config, seed[0], arguments.overlay)
+        from headwise.view.figures import draw_theory
+
+        draw_theory(config, arguments.seed, arguments.overlay, notify=say)
+        say_drawn(arguments.overlay)
     print_result(flow, arguments)
     return 0
-
-
-def _draw_overlays(config: FlowConfig, seed: int, path: Path) -> None:
-    """Theories start from states between the times that are kept, so the flow is solved again."""
-    from headwise.flow.overlay import overlay_stages
-    from headwise.flow.simulate import solve_flow
-    from headwise.view.sheets.theory import theory_sheet
-
-    overlays = overlay_stages(solve_flow(config, seed))
-    for overlay in overlays:
-        say(str(overlay))
-    for stage in {2, 3} - {overlay.stage for overlay in overlays}:
-        say(f"stage {stage}: no head leaves, so there is nothing to overlay")
-    write_and_say(theory_sheet(overlays), path)
 
 
 def _solve_seeds(config: FlowConfig, arguments: argparse.Namespace) -> int:
     from headwise.flow.seeds import simulate_seeds
 
-    for option in ("seed", "figure", "overlay"):
+    for option in ("figure", "overlay"):
         if getattr(arguments, option) is not None:
             raise ConfigError(f"--{option} and --seeds exclude each other; give one")
     found = simulate_seeds(
+        arguments.seeds,
         config,
-        parse_seeds(arguments.seeds),
         workers=arguments.workers,
         progress=lambda done, total: say(f"{done}/{total} flows"),
     )

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from headwise.cli.command import Command, figure_file, print_json, refuse_extra, write_and_say
-
-if TYPE_CHECKING:
-    from headwise.phases.run_report import RunReport
-    from headwise.phases.seeds_report import SeedsReport
-    from headwise.phases.sources import Groups
+from headwise.cli.command import Command, figure_file, print_result, refuse_extra, say_drawn
+from headwise.core.errors import ConfigError
 
 
 def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("runs", type=Path, nargs="+", metavar="RUN", help="a run directory; several are taken as seeds")
     parser.add_argument(
         "--hide-groups",
-        action="store_true",
+        dest="groups",
+        action="store_const",
+        const="found",
+        default="given",
         help="find the patterns in the attention instead of using the task's groups",
     )
     parser.add_argument(
@@ -40,29 +38,22 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace, extra: list[str]) -> int:
     refuse_extra(extra)
-    from headwise.core.errors import ConfigError
     from headwise.phases.detection import detect, detect_seeds
     from headwise.store import load_trajectory
 
     if arguments.figure is not None and len(arguments.runs) > 1:
         raise ConfigError("--figure draws one run; give one RUN")
-    groups: Groups = "found" if arguments.hide_groups else "given"
     trajectories = [load_trajectory(path) for path in arguments.runs]
     if len(trajectories) > 1:
-        return _show(detect_seeds(trajectories, groups=groups), json=arguments.json)
-    report = detect(trajectories[0], groups=groups)
+        print_result(detect_seeds(trajectories, groups=arguments.groups), arguments)
+        return 0
+    report = detect(trajectories[0], groups=arguments.groups)
     if arguments.figure is not None:
-        from headwise.view.sheets.phases import phase_sheet
+        from headwise.view.figures import draw_phases
 
-        write_and_say(phase_sheet(trajectories[0], report), arguments.figure)
-    return _show(report, json=arguments.json)
-
-
-def _show(report: RunReport | SeedsReport, *, json: bool) -> int:
-    if json:
-        print_json(report.to_json())
-    else:
-        print(report)
+        draw_phases(trajectories[0], arguments.figure, report=report)
+        say_drawn(arguments.figure)
+    print_result(report, arguments)
     return 0
 
 

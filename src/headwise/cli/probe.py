@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from headwise.cli.command import Command, figure_file, print_result, quietly, refuse_extra, write_and_say
+from headwise.cli.command import Command, figure_file, print_result, quietly, refuse_extra, say_drawn
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -76,9 +76,10 @@ def run(arguments: argparse.Namespace, extra: list[str]) -> int:
             stop_asked=stop.asked,
         )
     if arguments.figure is not None:
-        from headwise.view.sheets.heads_by_lag import heads_by_lag
+        from headwise.view.figures import draw_run
 
-        write_and_say(heads_by_lag(found.trajectory), arguments.figure)
+        draw_run(found.trajectory, arguments.figure)
+        say_drawn(arguments.figure)
     print_result(found, arguments)
     return 0
 

@@ -23,3 +23,11 @@ def parse_seeds(text: str, option: str = "--seeds") -> list[int]:
     if len(set(seeds)) < len(seeds):
         raise ConfigError(f"{option} {text!r} names a seed twice; name each once")
     return seeds
+
+
+def parse_seed(text: str) -> int:
+    """One seed."""
+    seeds = parse_seeds(text, "--seed")
+    if len(seeds) > 1:
+        raise ConfigError("--seed takes one number; --seeds takes several")
+    return seeds[0]

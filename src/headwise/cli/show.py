@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from headwise.cli.command import Command, figure_file, print_result, refuse_extra, write_and_say
+from headwise.cli.command import Command, figure_file, print_result, refuse_extra, say_drawn
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -25,10 +25,10 @@ def run(arguments: argparse.Namespace, extra: list[str]) -> int:
 
     summary = show(arguments.run)
     if arguments.figure is not None:
-        from headwise.store import load_trajectory
-        from headwise.view.sheets.run import run_sheet
+        from headwise.view.figures import draw_run
 
-        write_and_say(run_sheet(load_trajectory(arguments.run)), arguments.figure)
+        draw_run(arguments.run, arguments.figure)
+        say_drawn(arguments.figure)
     print_result(summary, arguments)
     return 0
 

@@ -43,19 +43,19 @@ class SeedsOfFlow:
 
 
 def simulate_seeds(
+    seeds: Sequence[int],
     config: FlowConfig = DEFAULT,
-    seeds: Sequence[int] = (0, 1, 2),
     *,
     workers: int = 1,
     progress: Callable[[int, int], None] | None = None,
 ) -> SeedsOfFlow:
-    """The flow of a config for several seeds, solved together; nothing is kept on disk.
+    """One flow for several seeds of its noise, solved together; nothing is kept on disk.
 
     `progress` is called with how many flows are done and how many there are. With several workers a script must stand
     under `if __name__ == "__main__":`, because each worker imports it.
 
     >>> from headwise import FlowConfig, simulate_seeds
-    >>> found = simulate_seeds(FlowConfig(T=10, t_end=20.0), seeds=[0, 1])
+    >>> found = simulate_seeds([0, 1], FlowConfig(T=10, t_end=20.0))
     >>> [round(flow.stage_times[0]) for flow in found.flows]
     [5, 5]
     """

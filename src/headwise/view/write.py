@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,10 +30,15 @@ def figure_path(path: Path | str) -> Path:
 def write_sheet(sheet: Sheet, path: Path | str, *more: Path | str) -> list[Path]:
     """Draw a sheet to one or several files and write its numbers as CSV beside the first; returns all paths."""
     from headwise.view.draw import draw_sheet
-    from headwise.view.table import to_csv
 
     paths = [figure_path(name) for name in (path, *more)]
-    figure = draw_sheet(sheet)
+    return write_drawn(sheet, draw_sheet(sheet), paths)
+
+
+def write_drawn(sheet: Sheet, figure: Figure, paths: Sequence[Path]) -> list[Path]:
+    """`write_sheet` for a sheet that has been drawn already."""
+    from headwise.view.table import to_csv
+
     for name in paths:
         write_figure(figure, name)
     table = paths[0].with_suffix(".csv")

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from headwise.core.errors import ConfigError
 from headwise.view.panels import CellMap, Sheet
+from headwise.view.phase_diagram import Diagram
 
 KEYS = {
     "task.m": "importance ratio $m$",
@@ -30,36 +31,7 @@ MOST_LEVELS = 8
 FAR = 3
 
 
-class Cells(Protocol):
-    """What is drawn: medians over two keys, (y, x), with their extent over seeds."""
-
-    @property
-    def x_key(self) -> str: ...
-    @property
-    def y_key(self) -> str: ...
-    @property
-    def quantity(self) -> str: ...
-    @property
-    def label(self) -> str: ...
-    @property
-    def x(self) -> Sequence[Any]: ...
-    @property
-    def y(self) -> Sequence[Any]: ...
-    @property
-    def median(self) -> np.ndarray: ...
-    @property
-    def low(self) -> np.ndarray: ...
-    @property
-    def high(self) -> np.ndarray: ...
-    @property
-    def found(self) -> np.ndarray: ...
-    @property
-    def runs(self) -> np.ndarray: ...
-    @property
-    def lower_bound(self) -> np.ndarray: ...
-
-
-def diagram_sheet(diagrams: Sequence[Cells]) -> Sheet:
+def diagram_sheet(diagrams: Sequence[Diagram]) -> Sheet:
     """One panel per quantity, sharing both axes; below them, what the signs in the cells mean."""
     if not diagrams or not len(diagrams[0].x) or not len(diagrams[0].y):
         raise ConfigError("there is nothing to draw: no run has values of both keys")
@@ -68,7 +40,7 @@ def diagram_sheet(diagrams: Sequence[Cells]) -> Sheet:
     return Sheet((panels,), layout="grid", width=0.3 + width * len(panels), notes=(legend_text(diagrams),))
 
 
-def cell_map(diagram: Cells) -> CellMap:
+def cell_map(diagram: Diagram) -> CellMap:
     """One quantity: a cell's colour and large number are the median, the small ones its extent over seeds."""
     texts = np.array(
         [[cell_text(diagram, j, i) for i in range(len(diagram.x))] for j in range(len(diagram.y))], dtype=object
@@ -92,7 +64,7 @@ def cell_map(diagram: Cells) -> CellMap:
     )
 
 
-def cell_text(diagram: Cells, j: int, i: int) -> tuple[str, str]:
+def cell_text(diagram: Diagram, j: int, i: int) -> tuple[str, str]:
     """The median, with a sign where it is a lower bound, and the extent over seeds and how many runs have it."""
     if diagram.runs[j, i] == 0:
         return "", ""
@@ -106,7 +78,7 @@ def cell_text(diagram: Cells, j: int, i: int) -> tuple[str, str]:
     return f"{'≥' if diagram.lower_bound[j, i] else ''}{diagram.median[j, i]:.3g}", small
 
 
-def legend_text(diagrams: Sequence[Cells]) -> str:
+def legend_text(diagrams: Sequence[Diagram]) -> str:
     """Only the signs that occur."""
     ranges = any((d.high > d.low).any() for d in diagrams)
     shown = ": their median, below it their range" if ranges else ""
@@ -120,7 +92,7 @@ def legend_text(diagrams: Sequence[Cells]) -> str:
     return " ".join(notes)
 
 
-def whole_levels(diagram: Cells) -> list[int]:
+def whole_levels(diagram: Diagram) -> list[int]:
     """The integers from the smallest to the largest median, if all are integers and few; else nothing."""
     values = diagram.median[np.isfinite(diagram.median)]
     if not values.size or not np.array_equal(values, np.round(values)) or np.ptp(values) >= MOST_LEVELS:

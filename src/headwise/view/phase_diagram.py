@@ -60,6 +60,8 @@ def phase_diagram(table: Path, *, x: str, y: str, quantity: str) -> Diagram:
     if quantity not in QUANTITIES:
         raise ConfigError(f"--value {quantity}: take one of {', '.join(QUANTITIES)}")
     column, label = QUANTITIES[quantity]
+    if not table.is_file():
+        raise ConfigError(f"{table} is not a file; `headwise collect DIR` writes runs.parquet")
     try:
         content = pq.read_table(table).to_pydict()
     except (OSError, pa.ArrowInvalid) as error:

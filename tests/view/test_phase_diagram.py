@@ -11,7 +11,7 @@ import pytest
 
 from headwise.core.errors import ConfigError
 from headwise.study.collect import last_fall
-from headwise.study.diagram import Diagram, phase_diagram
+from headwise.view.phase_diagram import Diagram, phase_diagram
 from headwise.view.sheets.diagram import cell_text, diagram_sheet, legend_text, ticks, whole_levels
 from headwise.view.write import write_sheet
 

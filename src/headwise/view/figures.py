@@ -1,0 +1,101 @@
+"""Figures of stored runs and of trajectories: what the commands' `--figure` and `--overlay` draw.
+
+Each function returns a matplotlib `Figure`, which a notebook shows as it is. With a file to write it `to` (png, pdf or
+svg) the numbers it shows are written beside it as CSV.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import xarray as xr
+
+from headwise.flow.config import FlowConfig
+from headwise.phases.detection import detect
+from headwise.phases.sources import Groups
+from headwise.store import load_trajectory
+from headwise.view.draw import draw_sheet
+from headwise.view.sheets.phases import phase_sheet
+from headwise.view.sheets.run import run_sheet
+from headwise.view.sheets.theory import theory_sheet
+from headwise.view.write import figure_path, write_drawn
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from headwise.phases.run_report import RunReport
+    from headwise.view.panels import Sheet
+
+DEFAULT = FlowConfig()
+
+
+def draw_run(run: Path | str | xr.Dataset, to: Path | str | None = None) -> Figure:
+    """A training run's distances and attention maps, a flow's attention, values and loss, or a probe's lags by head.
+
+    >>> from headwise import FlowConfig, draw_run, simulate
+    >>> figure = draw_run(simulate(FlowConfig(T=5, t_end=30.0)))
+    >>> len(figure.axes) > 2
+    True
+    """
+    return _drawn(run_sheet(_trajectory(run)), to)
+
+
+def draw_phases(
+    run: Path | str | xr.Dataset,
+    to: Path | str | None = None,
+    *,
+    groups: Groups = "given",
+    report: RunReport | None = None,
+) -> Figure:
+    """The timeline of one run: which pattern each head copies, the stages of each view, and the competition index.
+
+    `groups` is what `detect` takes; a report that `detect` has made already is drawn as it is.
+
+    >>> from headwise import FlowConfig, draw_phases, simulate
+    >>> figure = draw_phases(simulate(FlowConfig(T=5, t_end=30.0)))
+    >>> len(figure.axes) > 1
+    True
+    """
+    trajectory = _trajectory(run)
+    return _drawn(phase_sheet(trajectory, report or detect(trajectory, groups=groups)), to)
+
+
+def draw_theory(
+    config: FlowConfig = DEFAULT,
+    seed: int = 0,
+    to: Path | str | None = None,
+    *,
+    notify: Callable[[str], None] = lambda line: None,
+) -> Figure:
+    """The paper's simplified systems over the flow that they simplify; `notify` is called with each one's deviation.
+
+    The systems start from states between the times that are kept of a flow, so the flow is solved for it.
+
+    >>> from headwise import FlowConfig, draw_theory
+    >>> figure = draw_theory(FlowConfig(start="B", t_end=301.0, rtol=1e-6, atol=1e-9))
+    >>> len(figure.axes) >= 4
+    True
+    """
+    from headwise.flow.overlay import overlay_stages
+    from headwise.flow.simulate import solve_flow
+
+    overlays = overlay_stages(solve_flow(config, seed))
+    for overlay in overlays:
+        notify(str(overlay))
+    for stage in sorted({2, 3} - {overlay.stage for overlay in overlays}):
+        notify(f"stage {stage}: no head leaves, so there is nothing to overlay")
+    return _drawn(theory_sheet(overlays), to)
+
+
+def _trajectory(run: Path | str | xr.Dataset) -> xr.Dataset:
+    return run if isinstance(run, xr.Dataset) else load_trajectory(run)
+
+
+def _drawn(sheet: Sheet, to: Path | str | None) -> Figure:
+    path = None if to is None else figure_path(to)
+    figure = draw_sheet(sheet)
+    if path is not None:
+        write_drawn(sheet, figure, [path])
+    return figure
