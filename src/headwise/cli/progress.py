@@ -60,14 +60,14 @@ def _bar() -> Iterator[Report]:
 
 
 def _tenths() -> Report:
-    told: dict[str, int] = {}
+    shown: dict[str, int] = {}
     begun = time.monotonic()
 
     def report(progress: Progress) -> None:
         tenth = 10 * progress.step // max(progress.steps, 1)
-        if told.get(progress.experiment, -1) >= tenth:
+        if shown.get(progress.experiment, -1) >= tenth:
             return
-        told[progress.experiment] = tenth
+        shown[progress.experiment] = tenth
         say(
             f"{progress.experiment}: step {progress.step}/{progress.steps}  loss {progress.loss:.3f}  "
             f"excess {progress.excess_loss:.3f}  nearest {progress.nearest}  {time.monotonic() - begun:.0f} s"

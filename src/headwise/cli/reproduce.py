@@ -117,7 +117,7 @@ def _compute(plan: Plan, arguments: argparse.Namespace) -> list[Outcome]:
         if not arguments.quiet:
             say(f"[{len(done)}/{len(todo)}] {outcome.status} {outcome.run}{why}  {share:.0%} of the work, {left} left")
 
-    # One worker computes while it submits: run by run, so that each is told of when it ends.
+    # One worker computes while it submits: run by run, so that each is reported when it ends.
     batches = [[config] for config in todo] if arguments.workers == 1 else [todo]
     for batch in batches:
         run_on_pool(

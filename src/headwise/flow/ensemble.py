@@ -140,7 +140,7 @@ def ensemble(
     batch: int = BATCH,
     progress: Callable[[int, int], None] | None = None,
 ) -> list[FlowSummary]:
-    """Solve every (config, seed), in the order given; `progress` is told (done, total) after every batch.
+    """Solve every (config, seed), in the order given; `progress` is called with (done, total) after every batch.
 
     Only the flow of all heads in the reduction, by DOP853, is batched: other systems are refused.
     """

@@ -104,15 +104,15 @@ def overlay(
     # The theories know staying, learned and leaving heads, in this order; the overlay has the flow's own.
     back = np.argsort([*staying, *learned, left[stage]])
     solve = _printed if theory == "printed" else _grouped
-    told = solve(flow, stage, times, staying, learned, left[stage], epsilon)
+    theory_path = solve(flow, stage, times, staying, learned, left[stage], epsilon)
     return Overlay(
         stage,
         theory,
         times,
         seen.group_attention,
         seen.alignment,
-        told.group_attention[:, back],
-        told.alignment[:, back],
+        theory_path.group_attention[:, back],
+        theory_path.alignment[:, back],
     )
 
 
