@@ -2,21 +2,32 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from scipy.stats import binom
 
-from headwise.phases.calibration.calibrate import CANDIDATES, SCORING_SEED, SEED, halves, trial
-from headwise.phases.calibration.page import page
+from headwise.phases.calibration.calibrate import CANDIDATES, CASES, SCORING_SEED, SEED, halves, trial
+from headwise.phases.calibration.measure import INTERVALS, PENALTY_FACTORS, measure, settings
+from headwise.phases.calibration.page import render
 from headwise.phases.calibration.scoring import Exam, moved_at_most_one_interval, prepare, score
 from headwise.phases.calibration.synthetic import Ranges, draw_case, suite
 from headwise.phases.config import DEFAULT
 from headwise.phases.detection import detect
 from headwise.phases.views import VIEWS, ViewName
 
-PAGE = Path(__file__).parents[2] / "docs" / "detection.md"
+DOCS = Path(__file__).parents[2] / "docs"
+AGAIN = "python -m headwise.phases.calibration"
+
+
+@pytest.fixture(scope="module")
+def stored() -> dict[str, Any]:
+    """The numbers behind the page."""
+    found: dict[str, Any] = json.loads((DOCS / "detection.json").read_text(encoding="utf-8"))
+    return found
 
 
 @pytest.fixture(scope="module")
@@ -97,7 +108,23 @@ def test_the_thresholds_are_those_that_calibration_chooses() -> None:
         assert results[own] >= max(results.values()) - 0.03, (key, results)
 
 
+def test_the_page_is_made_from_the_stored_numbers(stored: dict[str, Any]) -> None:
+    assert (DOCS / "detection.md").read_text(encoding="utf-8") == render(stored), f"run {AGAIN}"
+
+
+def test_the_stored_numbers_are_of_the_present_detector(stored: dict[str, Any]) -> None:
+    """Another threshold, range, candidate or seed makes the page out of date."""
+    now = json.loads(json.dumps(settings()))
+    assert {key: stored[key] for key in now} == now, f"run {AGAIN} --measure"
+    assert stored["cases"] == CASES
+    assert {key: [float(v) for v in values] for key, values in stored["merits"].items()} == {
+        key: list(values) for key, values in CANDIDATES.items()
+    }
+    assert [one["factor"] for one in stored["penalties"]] == list(PENALTY_FACTORS)
+    assert [one["every"] for one in stored["intervals"]] == list(INTERVALS)
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
-def test_the_page_is_what_calibration_writes() -> None:
-    assert PAGE.read_text(encoding="utf-8") == page()
+def test_the_stored_numbers_are_what_calibration_measures(stored: dict[str, Any]) -> None:
+    assert render(json.loads(json.dumps(measure()))) == render(stored)

@@ -1,19 +1,29 @@
-"""`python -m headwise.phases.calibration [docs/detection.md]`: compute every number of that page and write it."""
+"""`python -m headwise.phases.calibration [docs/detection.md] [--measure]`: write that page from its stored numbers."""
 
 from __future__ import annotations
 
+import argparse
+import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
-from headwise.phases.calibration.page import page
+from headwise.phases.calibration.measure import measure
+from headwise.phases.calibration.page import render
 
 
-def main(arguments: list[str]) -> None:
-    """Write the page to the file named, or to docs/detection.md."""
-    target = Path(arguments[0] if arguments else "docs/detection.md")
-    target.write_text(page(), encoding="utf-8")
-    print(f"wrote {target}", file=sys.stderr)
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Write the page, after computing its numbers where that is asked for."""
+    parser = argparse.ArgumentParser(prog="python -m headwise.phases.calibration")
+    parser.add_argument("page", nargs="?", type=Path, default=Path("docs/detection.md"))
+    parser.add_argument("--numbers", type=Path, default=Path("docs/detection.json"), help="the stored numbers")
+    parser.add_argument("--measure", action="store_true", help="compute the numbers anew (minutes) and store them")
+    given = parser.parse_args(arguments)
+    if given.measure:
+        given.numbers.write_text(json.dumps(measure(), indent=1) + "\n", encoding="utf-8")
+    given.page.write_text(render(json.loads(given.numbers.read_text(encoding="utf-8"))), encoding="utf-8")
+    print(f"wrote {given.page}", file=sys.stderr)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()
