@@ -17,7 +17,9 @@ from headwise.paper import draw as paper_draw
 from headwise.paper.entry import Evidence, Figure
 from headwise.paper.manifest import ENTRIES
 from headwise.paper.plan import Plan
+from headwise.paper.verdicts_page import illustrations
 from headwise.phases.detection import detect
+from headwise.study.config import Preset
 from headwise.view import write
 from headwise.view.draw import draw_sheet
 from headwise.view.panels import Sheet
@@ -95,14 +97,25 @@ def test_the_comparison_finds_a_wrong_number() -> None:
             assert_drawn_is_written(sheet, draw_sheet(sheet), changed)
 
 
-@pytest.mark.parametrize("preset", ["published", "text"])
-@pytest.mark.parametrize("name", [name for name, entry in ENTRIES.items() if isinstance(entry, Figure)])
-def test_every_figure_of_the_manifest(
-    name: str, preset: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, drawn: list[tuple[Sheet, Drawn]]
+EVERYTHING = Plan(tuple(ENTRIES.values()), ("published", "text"), "quick", (0, 1), Path("nowhere"))
+FIGURES = [
+    (entry, preset)
+    for figures in (EVERYTHING.entries, illustrations(EVERYTHING))
+    for entry in figures
+    if isinstance(entry, Figure)
+    for preset in entry.presets
+]
+"""What `reproduce --all` draws: the figures and tables of the manifest, and those of claims that have none there."""
+
+
+@pytest.mark.parametrize(("entry", "preset"), FIGURES, ids=[f"{entry.name}-{preset}" for entry, preset in FIGURES])
+def test_every_figure_of_the_paper(
+    entry: Figure,
+    preset: Preset,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    drawn: list[tuple[Sheet, Drawn]],
 ) -> None:
-    entry = ENTRIES[name]
-    if preset not in entry.presets:
-        pytest.skip("the entry is about the other reading")
     runs = [run_like(seed, evaluations=41, snapshots=5) for seed in range(2)]
     evidence = Evidence(preset, "quick", (0, 1), dict.fromkeys(entry.experiments, runs))
     monkeypatch.setattr(paper_draw, "gather", lambda *_: evidence)
@@ -112,7 +125,7 @@ def test_every_figure_of_the_manifest(
     said: list[str] = []
     (shown,) = paper_draw.draw_all(plan, tmp_path, said.append)
     picture = shown.picture
-    assert said == [f"wrote {tmp_path / name}-{preset}.png, .pdf and .csv"]
+    assert said == [f"wrote {tmp_path / entry.name}-{preset}.png, .pdf and .csv"]
     ((sheet, figure),) = drawn
     assert_drawn_is_written(sheet, figure, picture.with_suffix(".csv").read_text())
     assert pictures == [picture, picture.with_suffix(".pdf")]

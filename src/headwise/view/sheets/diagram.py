@@ -28,6 +28,9 @@ KEYS = {
 
 COLUMNS = ("median", "low", "high", "found", "runs", "lower_bound")
 MOST_LEVELS = 8
+NARROWEST = 2.9
+"""Inches of a panel whose title has room."""
+
 FAR = 3
 
 
@@ -35,7 +38,7 @@ def diagram_sheet(diagrams: Sequence[Diagram]) -> Sheet:
     """One panel per quantity, sharing both axes; below them, what the signs in the cells mean."""
     if not diagrams or not len(diagrams[0].x) or not len(diagrams[0].y):
         raise ConfigError("there is nothing to draw: no run has values of both keys")
-    width = 1.0 + 0.46 * len(diagrams[0].x)
+    width = max(1.0 + 0.46 * len(diagrams[0].x), NARROWEST)
     panels = tuple(cell_map(diagram) for diagram in diagrams)
     return Sheet((panels,), layout="grid", width=0.3 + width * len(panels), notes=(legend_text(diagrams),))
 
