@@ -241,3 +241,67 @@ def test_tokens_from_files(tmp_path: Path, checkpoints: Path) -> None:
             read_tokens(tmp_path / name, **read)
     with pytest.raises(ConfigError, match="lower it"):
         read_tokens(tmp_path / "b.json", **{**read, "length": 30})
+
+
+def test_token_files_that_promise_too_much_are_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    save_checkpoints(tmp_path / "folder", [5])
+
+    def npy(header: str) -> bytes:
+        text = header.encode().ljust(-(10 + len(header)) % 64 + len(header))
+        return b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text + bytes(64)
+
+    many = str(10**9)
+    files = {
+        "huge.npy": npy(f"{{'descr': '<i8', 'fortran_order': False, 'shape': ({many}, {many}), }}"),
+        "large.npy": npy(f"{{'descr': '<i8', 'fortran_order': False, 'shape': ({many}0,), }}"),
+        "negative.npy": npy("{'descr': '<i8', 'fortran_order': False, 'shape': (-1, 4), }"),
+        "object.npy": npy("{'descr': '|O', 'fortran_order': False, 'shape': (2,), }"),
+        "fields.npy": npy("{'descr': [('a', '<i8')], 'fortran_order': False, 'shape': (2,), }"),
+        "nested.npy": npy("(" * 3000 + ")" * 3000),
+        "no header.npy": b"\x93NUMPY",
+        "empty.npy": b"",
+        "zip.npy": b"PK\x03\x04" + bytes(100),
+        "nested.json": b"[" * 100_000,
+        "deep.json": b"[" * 900 + b"1" + b"]" * 900,
+        "long.json": b"[" + b"9" * 5000 + b"]",
+        "large.json": b"[[1e400, 2]]",
+        "bytes.json": b"\xff\xfe[1]",
+        "bytes.txt": b"\xff\xfe\x00text",
+    }
+    for name, content in files.items():
+        (tmp_path / name).write_bytes(content)
+    os.mkfifo(tmp_path / "pipe.npy")
+    (tmp_path / "zero.npy").symlink_to("/dev/zero")
+    for name in (*files, "pipe.npy", "zero.npy"):
+        shown = ["--tokens", str(tmp_path / name), "--length", "4", "--out", str(tmp_path / "runs")]
+        assert main(["probe", str(tmp_path / "folder"), *shown, "-q"]) == 2, name
+        errors = capsys.readouterr().err.strip().splitlines()
+        assert len(errors) == 1, errors
+        assert name in errors[0]
+
+
+def test_text_becomes_the_tokens_that_the_library_makes_of_it(tmp_path: Path) -> None:
+    from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
+
+    text = "The heads of a model, one by one, leave for other lags; 12 of them – naïve or not – stay. " * 3
+    (tmp_path / "text.txt").write_text(text, encoding="utf-8")
+    special = ["[UNK]", "[CLS]", "[SEP]"]
+    bpe = Tokenizer(models.BPE())
+    bpe.pre_tokenizer, bpe.decoder = pre_tokenizers.ByteLevel(add_prefix_space=False), decoders.ByteLevel()
+    bpe.train_from_iterator([text], trainers.BpeTrainer(vocab_size=300, special_tokens=special))
+    words = Tokenizer(models.WordPiece(unk_token="[UNK]"))
+    words.normalizer, words.pre_tokenizer = normalizers.BertNormalizer(), pre_tokenizers.BertPreTokenizer()
+    words.train_from_iterator([text], trainers.WordPieceTrainer(vocab_size=120, special_tokens=special))
+    words.post_processor = processors.TemplateProcessing(
+        single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 1), ("[SEP]", 2)]
+    )
+    words.enable_truncation(5)
+    words.enable_padding(length=9)
+    for name, made in (("bpe", bpe), ("words", words)):
+        library = transformers.PreTrainedTokenizerFast(tokenizer_object=made, unk_token="[UNK]")
+        library.save_pretrained(tmp_path / name)
+        expected = transformers.AutoTokenizer.from_pretrained(tmp_path / name)(text, add_special_tokens=False)
+        found = read_tokens(tmp_path / "text.txt", sequences=10**6, length=2, tokenizer=tmp_path / name)
+        ids = expected["input_ids"]
+        assert found.ravel().tolist() == ids[: len(ids) // 2 * 2]
+        assert len(ids) > 40

@@ -1,27 +1,33 @@
-"""A folder of Hugging Face checkpoints: which steps it has, and each one's model, never by way of pickle.
+"""A folder of Hugging Face checkpoints: which steps it has, and each one's model, as data alone.
 
-Weights come from safetensors. A checkpoint that has only a pickle is refused unless `weights_only` loading is allowed,
-which unpickles tensors and nothing else. Code that comes with a checkpoint is never run, and nothing is downloaded.
+Neither code that comes with a checkpoint nor code that it names elsewhere is run, nothing is downloaded and nothing is
+asked on the terminal: `foreign_config` chooses the model's class among the library's own, `weights` reads the tensors,
+and the library only fills the one with the other.
 """
 
 from __future__ import annotations
 
+import hashlib
+import importlib
+import json
 import re
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
+
+from torch import Tensor
 
 from headwise.core.errors import ConfigError, CorruptData
+from headwise.probe.foreign_config import build_config, first_line, model_class, read_settings
+from headwise.probe.model_size import require_reasonable_size
 from headwise.probe.optional import require
-
-Pickle = Literal["refuse", "weights-only"]
+from headwise.probe.weights import PICKLED, SAFE, Pickle, read_weights, weights_digest
 
 STEP = re.compile(r"(?:checkpoint|global_step|step|iter)[-_]?(\d+)")
-SAFE = ("model.safetensors", "model.safetensors.index.json")
-PICKLED = ("pytorch_model.bin", "pytorch_model.bin.index.json")
 
 
 @dataclass(frozen=True)
@@ -30,6 +36,20 @@ class StoredModel:
 
     step: int
     path: Path
+
+
+@dataclass(frozen=True)
+class OpenedModel:
+    """What a checkpoint holds: its settings, without all that is not data, and its tensors."""
+
+    path: Path
+    settings: dict[str, Any]
+    tensors: dict[str, Tensor]
+
+    def identity(self) -> dict[str, str]:
+        """Digests of the content: the weights, and the settings that say how they are used."""
+        settings = json.dumps(self.settings, sort_keys=True).encode()
+        return {"weights": weights_digest(self.tensors), "config": hashlib.sha256(settings).hexdigest()}
 
 
 def find_checkpoints(folder: Path) -> list[StoredModel]:
@@ -60,42 +80,44 @@ def find_checkpoints(folder: Path) -> list[StoredModel]:
 def load_config(stored: StoredModel) -> Any:
     """The model's config, from the checkpoint or, failing that, from the folder it lies in."""
     transformers = require("transformers", extra="probe")
-    place = next((p for p in (stored.path, stored.path.parent) if (p / "config.json").exists()), None)
-    if place is None:
-        raise CorruptData(f"{stored.path}: config.json is missing, here and in the folder above")
-    try:
-        return transformers.AutoConfig.from_pretrained(place, local_files_only=True, trust_remote_code=False)
-    except Exception as error:  # what a damaged file makes a library raise is open-ended
-        raise CorruptData(f"{place / 'config.json'} cannot be used: {_first_line(error)}") from error
+    with offline(), _quiet(transformers):
+        return build_config(read_settings(stored.path), path=stored.path)
 
 
-def load_model(stored: StoredModel, *, pickle: Pickle, device: str) -> Any:
-    """The checkpoint's model; `CorruptData` names it when its weights are damaged or incomplete."""
+def open_checkpoint(stored: StoredModel, *, pickle: Pickle) -> OpenedModel:
+    """The checkpoint's content; `CorruptData` names it when it is damaged."""
+    return OpenedModel(stored.path, read_settings(stored.path), read_weights(stored.path, pickle=pickle))
+
+
+def load_model(opened: OpenedModel, *, device: str) -> Any:
+    """The checkpoint's model; `CorruptData` names it when its weights are incomplete."""
     transformers = require("transformers", extra="probe")
-    safe = any((stored.path / name).exists() for name in SAFE)
-    if not safe:
-        _require_allowed_pickle(stored, pickle)
-    config = load_config(stored)
-    chosen = next((kind for name in config.architectures or () if (kind := getattr(transformers, name, None))), None)
-    try:
-        with _no_progress_bar(transformers):
-            model, about = (chosen or transformers.AutoModel).from_pretrained(
-                stored.path,
+    path = opened.path
+    with offline(), _quiet(transformers):
+        config = build_config(opened.settings, path=path)
+        kind = model_class(config, path=path)
+        require_reasonable_size(kind, config, opened.tensors, path=path)
+        try:
+            model, about = kind.from_pretrained(
+                None,
                 config=config,
+                state_dict=opened.tensors,
                 local_files_only=True,
-                use_safetensors=safe,
-                weights_only=True,
+                trust_remote_code=False,
                 output_loading_info=True,
             )
-    except ImportError as error:
-        raise ConfigError(f"{stored.path} needs a library that is missing: {_first_line(error)}") from error
-    except Exception as error:
-        raise CorruptData(f"{stored.path} cannot be loaded: {_first_line(error)}") from error
+        except (OSError, MemoryError):
+            raise
+        except Exception as error:
+            raise CorruptData(f"{path} cannot be loaded: {first_line(error)}") from error
     # The library fills in what is missing with random numbers; a probe of those would report on nothing.
     wrong = sorted(about["missing_keys"]) or sorted(str(key) for key in about["mismatched_keys"])
     if wrong:
-        raise CorruptData(f"{stored.path} lacks {len(wrong)} of the model's weights, such as {wrong[0]}")
-    return model.to(device).eval()
+        raise CorruptData(f"{path} lacks {len(wrong)} of the model's weights, such as {wrong[0]}")
+    try:
+        return model.to(device).eval()
+    except Exception as error:  # torch knows many ways in which a device is missing
+        raise ConfigError(f"--device {device} cannot be used: {first_line(error)}") from error
 
 
 def vocabulary_size(config: Any) -> int:
@@ -106,29 +128,30 @@ def vocabulary_size(config: Any) -> int:
     return size
 
 
-def _require_allowed_pickle(stored: StoredModel, pickle: Pickle) -> None:
-    pickled = next((name for name in PICKLED if (stored.path / name).exists()), None)
-    if pickled is None:
-        raise CorruptData(f"{stored.path} has no weights: none of {', '.join(SAFE)}")
-    if pickle == "refuse":
-        raise ConfigError(
-            f"{stored.path} has its weights in {pickled} only, a pickle, which can run code; save it as safetensors, "
-            "or pass --pickle weights-only to read nothing but its tensors"
-        )
-
-
 @contextmanager
-def _no_progress_bar(transformers: Any) -> Iterator[None]:
-    """The library's bars for each checkpoint would drown the probe's own lines."""
-    logging = transformers.utils.logging
-    enabled = logging.is_progress_bar_enabled()
-    logging.disable_progress_bar()
+def offline() -> Iterator[None]:
+    """Let the library's client of its server refuse every request, whatever a checkpoint may lead it to ask for."""
+    constants: Any = importlib.import_module("huggingface_hub.constants")
+    before = constants.HF_HUB_OFFLINE
+    constants.HF_HUB_OFFLINE = True
     try:
         yield
     finally:
-        if enabled:
+        constants.HF_HUB_OFFLINE = before
+
+
+@contextmanager
+def _quiet(transformers: Any) -> Iterator[None]:
+    """The library's bars and reports for each checkpoint would drown the probe's own lines, which say what matters."""
+    logging = transformers.utils.logging
+    bars, level = logging.is_progress_bar_enabled(), logging.get_verbosity()
+    logging.disable_progress_bar()
+    logging.set_verbosity_error()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logging.set_verbosity(level)
+        if bars:
             logging.enable_progress_bar()
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error).strip() or type(error).__name__).splitlines()[0][:300]

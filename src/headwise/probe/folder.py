@@ -14,18 +14,28 @@ import numpy as np
 from pydantic import Field
 
 from headwise.core.config import Config, content_hash, validated
-from headwise.core.errors import ConfigError, CorruptData, Interrupted
+from headwise.core.errors import ConfigError, CorruptData, HeadwiseError, Interrupted
 from headwise.probe.checkpoints import (
-    Pickle,
     StoredModel,
     find_checkpoints,
     load_config,
     load_model,
+    offline,
+    open_checkpoint,
     vocabulary_size,
+)
+from headwise.probe.foreign_config import first_line
+from headwise.probe.looked_at import (
+    ATTRIBUTE,
+    LookedAt,
+    read_looked_at,
+    tokens_digest,
+    write_looked_at,
 )
 from headwise.probe.probing import Induction, Probe
 from headwise.probe.sequences import Kind, synthetic
 from headwise.probe.token_file import read_tokens
+from headwise.probe.weights import Pickle
 from headwise.store import RunDirectory, check_writable, describe_run, now, run_path
 
 OnCorrupt = Literal["stop", "skip"]
@@ -55,7 +65,8 @@ def folder_config(
 
 def probe_path(folder: Path, config: FolderConfig, out: Path) -> Path:
     """Where the probe of a folder is kept; the folder's place is part of its identity, its name of the path."""
-    name = "probe-" + "".join(c if c.isalnum() or c in "._-" else "-" for c in config.source)[:58]
+    plain = "".join(c if c.isascii() and (c.isalnum() or c in "._-") else "-" for c in config.source)
+    name = f"probe-{plain[:58]}"
     content = {**config.model_dump(mode="json"), "place": str(folder.resolve())}
     return run_path(out, experiment=name, config_hash=content_hash(content), seed=config.seed)
 
@@ -76,38 +87,46 @@ def probe_checkpoints(
 
     A damaged checkpoint stops the probe or is skipped, by name; skipped ones are in the run's log. Records are added in
     order of step: the next call tries only checkpoints after the last record, such as those that have appeared since.
+    Checkpoints that have a record are read again: one whose content is another now stops the probe.
     """
     stored = find_checkpoints(folder)
     check_writable(out)
     run = RunDirectory(probe_path(folder, config, out))
     with run.writing():
-        done = _steps_kept(run)
-        waiting = [checkpoint for checkpoint in stored if checkpoint.step > (done[-1] if done else -1)]
+        looked_at = read_looked_at(run)
+        _require_unchanged(stored, looked_at, run, pickle=pickle, on_corrupt=on_corrupt, stop_asked=stop_asked)
+        waiting = [checkpoint for checkpoint in stored if checkpoint.step > looked_at.last]
+        probe = _probe(stored, config, tokens, looked_at, run) if looked_at.steps else None
         if not waiting and run.read_manifest() is not None:
             return run
-        run.discard_after(done[-1] if done else -1)
+        run.discard_after(looked_at.last)
         started = now()
-        if done:
-            notify(f"resuming after step {done[-1]}: {len(waiting)} of {len(stored)} checkpoints to go")
-        probe: Probe | None = None
+        if looked_at.steps:
+            notify(f"resuming after step {looked_at.last}: {len(waiting)} of {len(stored)} checkpoints to go")
         for checkpoint in waiting:
             if stop_asked():
                 raise Interrupted(f"interrupted before {checkpoint.path.name}; the same command resumes it")
             try:
                 if probe is None:
-                    probe = _probe(stored, config, tokens)
-                model = load_model(checkpoint, pickle=pickle, device=device)
+                    probe = _probe(stored, config, tokens, looked_at, run)
+                opened = open_checkpoint(checkpoint, pickle=pickle)
+                content = opened.identity()
+                record = _look(probe, load_model(opened, device=device), checkpoint)
             except CorruptData as error:
                 if on_corrupt == "stop":
                     raise CorruptData(f"{error}; pass --on-corrupt skip to go on without it") from error
                 notify(f"skipped: {error}")
                 run.log("skipped", {"step": checkpoint.step, "reason": str(error)})
                 continue
-            _keep(run, checkpoint, probe.look(model), probe, config)
+            shown = tokens_digest(probe.batch.tokens.numpy())
+            looked_at = looked_at.with_record(checkpoint.step, content=content, tokens=shown)
+            _keep(run, looked_at, record, probe, config)
             notify(f"{checkpoint.path.name}: {probe.layout}")
-        steps = _steps_kept(run)
+        steps = looked_at.steps
         if not steps:
             raise CorruptData(f"{folder}: none of its {len(stored)} checkpoints could be read")
+        for same in looked_at.equal_weights():
+            notify(f"the checkpoints of steps {', '.join(map(str, same))} have the same weights")
         run.log("finished", {"step": steps[-1]})
         run.finish(
             describe_run(
@@ -134,13 +153,46 @@ def skipped_steps(run: RunDirectory) -> dict[int, str]:
 
 def file_digest(path: Path) -> str:
     """SHA-256 of a file's content."""
+    if path.exists() and not path.is_file():
+        raise ConfigError(f"--tokens {path} is not an ordinary file; give ids as .npy or .json, or text as .txt")
     try:
         return hashlib.sha256(path.read_bytes()).hexdigest()
     except OSError as error:
         raise ConfigError(f"--tokens {path} cannot be read: {error.strerror or error}") from None
 
 
-def _probe(stored: list[StoredModel], config: FolderConfig, tokens: Path | Kind) -> Probe:
+def equal_checkpoints(run: RunDirectory) -> list[list[int]]:
+    """Groups of steps whose checkpoints have the same weights."""
+    return read_looked_at(run).equal_weights()
+
+
+def _require_unchanged(
+    stored: list[StoredModel],
+    looked_at: LookedAt,
+    run: RunDirectory,
+    *,
+    pickle: Pickle,
+    on_corrupt: OnCorrupt,
+    stop_asked: Callable[[], bool],
+) -> None:
+    """Read again what has a record: a folder's name and a step do not say which weights are there."""
+    for checkpoint in stored:
+        if checkpoint.step not in looked_at.content:
+            continue
+        if stop_asked():
+            raise Interrupted(f"interrupted before {checkpoint.path.name}; the same command resumes it")
+        try:
+            content = open_checkpoint(checkpoint, pickle=pickle).identity()
+        except CorruptData as error:
+            if on_corrupt == "skip":
+                continue
+            raise CorruptData(f"{error}; pass --on-corrupt skip to rely on its record in {run.path}") from error
+        looked_at.require_same(checkpoint, content, run=run)
+
+
+def _probe(
+    stored: list[StoredModel], config: FolderConfig, tokens: Path | Kind, looked_at: LookedAt, run: RunDirectory
+) -> Probe:
     """The probe with its tokens; the vocabulary is that of the first checkpoint whose config can be read."""
     size, problem = None, None
     for checkpoint in stored:
@@ -158,23 +210,33 @@ def _probe(stored: list[StoredModel], config: FolderConfig, tokens: Path | Kind)
             raise ConfigError(f"--tokens: ids range over {shown.min()}..{shown.max()}, the model has 0..{size - 1}")
     else:
         shown = synthetic(tokens, vocabulary=size, sequences=config.sequences, length=config.length, seed=config.seed)
+    if looked_at.tokens not in (None, tokens_digest(shown)):
+        raise CorruptData(
+            f"{stored[0].path} makes other tokens than were shown before (another tokenizer or vocabulary), so its "
+            f"records would not go with those in {run.path}; put it back, or remove that run to probe the folder anew"
+        )
     return Probe(shown, lags=config.lags, induction=config.induction)
 
 
+def _look(probe: Probe, model: Any, checkpoint: StoredModel) -> dict[str, np.ndarray]:
+    try:
+        with offline():
+            return probe.look(model)
+    except (HeadwiseError, OSError, MemoryError):
+        raise
+    except Exception as error:  # what odd settings make a model's own code raise is open-ended
+        raise CorruptData(f"{checkpoint.path} cannot be run: {first_line(error)}") from error
+
+
 def _keep(
-    run: RunDirectory, checkpoint: StoredModel, record: dict[str, np.ndarray], probe: Probe, config: FolderConfig
+    run: RunDirectory, looked_at: LookedAt, record: dict[str, np.ndarray], probe: Probe, config: FolderConfig
 ) -> None:
-    run.start(config.model_dump(mode="json"), coordinates=probe.coordinates(), attributes=probe.attributes())
+    known = run.read_coordinates()[1] if run.coordinates_path.exists() else {ATTRIBUTE: "content"}
+    attributes = {**probe.attributes(), **({ATTRIBUTE: known[ATTRIBUTE]} if ATTRIBUTE in known else {})}
+    run.start(config.model_dump(mode="json"), coordinates=probe.coordinates(), attributes=attributes)
     variables: dict[str, Any] = {name: values[None] for name, values in record.items()}
-    run.write_metrics(checkpoint.step, steps=np.array([checkpoint.step]), variables=variables)
-
-
-def _steps_kept(run: RunDirectory) -> list[int]:
-    """Steps whose records are on disk and whole."""
-    ends, fault = run.metrics.intact_ends()
-    if fault is not None:
-        raise CorruptData(f"{fault}; remove {run.path} to probe the folder anew") from fault
-    return ends
+    run.write_metrics(looked_at.last, steps=np.array([looked_at.last]), variables=variables)
+    write_looked_at(run, looked_at)
 
 
 def _threads() -> int:

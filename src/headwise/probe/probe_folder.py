@@ -11,10 +11,10 @@ from headwise.core.errors import ConfigError
 from headwise.core.plain import plain
 from headwise.core.text import text_table, wrap
 from headwise.phases.detection import detect
-from headwise.probe.checkpoints import Pickle
-from headwise.probe.folder import OnCorrupt, folder_config, probe_checkpoints, skipped_steps
+from headwise.probe.folder import OnCorrupt, equal_checkpoints, folder_config, probe_checkpoints, skipped_steps
 from headwise.probe.probing import Induction
 from headwise.probe.sequences import Kind
+from headwise.probe.weights import Pickle
 from headwise.store import load_trajectory
 
 if TYPE_CHECKING:
@@ -34,14 +34,17 @@ class ProbedFolder:
     trajectory: xr.Dataset = field(repr=False)
     skipped: dict[int, str] = field(repr=False)
     """Steps of damaged checkpoints, with the reason."""
+    equal: list[list[int]] = field(repr=False)
+    """Groups of steps whose checkpoints have the same weights."""
     report: RunReport = field(repr=False)
 
     def to_json(self) -> dict[str, Any]:
-        """`run`, `checkpoints`, `skipped`, `model`, `blocks`, `heads`, `final` and `report`, ready for JSON."""
+        """`run`, `checkpoints`, `skipped`, `equal`, `model`, `blocks`, `heads`, `final`, `report`: ready for JSON."""
         return {
             "run": str(self.run),
             "checkpoints": [int(step) for step in self.trajectory["step"].values],
             "skipped": [{"step": step, "reason": reason} for step, reason in self.skipped.items()],
+            "equal": self.equal,
             "model": self.trajectory.attrs["model"],
             "blocks": self.trajectory.sizes["block"],
             "heads": self.trajectory.sizes["head"],
@@ -56,6 +59,7 @@ class ProbedFolder:
         )
         lines = [document["run"], wrap(f"{document['model']}: {counted}")]
         lines += [wrap(f"skipped step {item['step']}: {item['reason']}") for item in document["skipped"]]
+        lines += [wrap(f"steps {', '.join(map(str, same))} have the same weights") for same in document["equal"]]
         rows = [[_cell(head[column]) for column in COLUMNS] for head in document["final"]]
         lines += ["", "heads at the last checkpoint (lag 1 is the token itself)"]
         lines += [text_table(COLUMNS, rows, align="r" * len(COLUMNS), repeat=2), ""]
@@ -119,7 +123,8 @@ def probe_folder(
         stop_asked=stop_asked,
     )
     trajectory = load_trajectory(run.path)
-    return ProbedFolder(run.path, trajectory, skipped_steps(run), detect(trajectory, groups="found"))
+    report = detect(trajectory, groups="found")
+    return ProbedFolder(run.path, trajectory, skipped_steps(run), equal_checkpoints(run), report)
 
 
 def final_heads(trajectory: xr.Dataset) -> list[dict[str, Any]]:

@@ -1,4 +1,8 @@
-"""Tokens from a file: ids as `.npy` or `.json`, or text for a checkpoint's own tokenizer."""
+"""Tokens from a file: ids as `.npy` or `.json`, or text for a checkpoint's own tokenizer.
+
+A tokenizer is read from `tokenizer.json` by the tokenizers library, as data: of the other forms some are Python classes
+that a checkpoint can choose, or bring along.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +16,7 @@ import numpy as np
 from headwise.core.errors import ConfigError
 from headwise.probe.optional import require
 
-TOKENIZERS = ("tokenizer.json", "tokenizer.model", "vocab.json", "vocab.txt", "spiece.model")
+TOKENIZER = "tokenizer.json"
 
 
 def read_tokens(path: Path, *, sequences: int, length: int, tokenizer: Path) -> np.ndarray:
@@ -27,8 +31,11 @@ def read_tokens(path: Path, *, sequences: int, length: int, tokenizer: Path) -> 
         raise ConfigError(f"--tokens {path}: give ids as .npy or .json, or text as .txt")
     try:
         ids = np.asarray(reader(path))
-    except (OSError, ValueError) as error:
-        raise ConfigError(f"--tokens {path} cannot be read: {str(error).splitlines()[0]}") from None
+    except RecursionError:
+        raise ConfigError(f"--tokens {path} cannot be read: nested too deeply") from None
+    except (OSError, ValueError, SyntaxError, TypeError, OverflowError, MemoryError) as error:
+        reason = (str(error).strip() or type(error).__name__).splitlines()[0]
+        raise ConfigError(f"--tokens {path} cannot be read: {reason}") from None
     if ids.dtype.kind not in "iu" or ids.ndim not in (1, 2) or not ids.size:
         raise ConfigError(f"--tokens {path} holds {ids.dtype} of shape {ids.shape}; give rows of whole numbers")
     if ids.ndim == 1:
@@ -40,23 +47,30 @@ def read_tokens(path: Path, *, sequences: int, length: int, tokenizer: Path) -> 
 
 
 def _from_npy(path: Path) -> Any:
-    return np.load(path, allow_pickle=False)
+    # Mapped, so that a header which promises more than the file holds is refused before memory is asked for.
+    return np.lib.format.open_memmap(path, mode="r")
 
 
 def _from_json(path: Path) -> Any:
-    return json.loads(path.read_text())
+    return json.loads(path.read_bytes())
 
 
-def _from_text(path: Path, tokenizer: Path) -> Any:
-    transformers = require("transformers", extra="probe")
-    # Without these the library makes up an empty tokenizer for some families.
-    if not any((tokenizer / name).exists() for name in TOKENIZERS):
-        raise ConfigError(f"{tokenizer} has no tokenizer for {path}; give ids as .npy or .json")
-    try:
-        words = transformers.AutoTokenizer.from_pretrained(tokenizer, local_files_only=True, trust_remote_code=False)
-    except Exception as error:  # the library raises many kinds for a missing or damaged tokenizer
-        reason = (str(error).strip() or type(error).__name__).splitlines()[0]
+def _from_text(path: Path, folder: Path) -> Any:
+    text = path.read_text(encoding="utf-8")
+    tokenizers = require("tokenizers", extra="probe")
+    if not (folder / TOKENIZER).is_file():
         raise ConfigError(
-            f"{tokenizer} has no usable tokenizer for {path}; give ids as .npy or .json ({reason})"
+            f"{folder} has no {TOKENIZER} for {path}; save its tokenizer as one, or give ids as .npy or .json"
+        )
+    try:
+        words = tokenizers.Tokenizer.from_file(str(folder / TOKENIZER))
+        words.no_truncation()
+        words.no_padding()
+        return words.encode(text, add_special_tokens=False).ids
+    except BaseException as error:  # the library's own panics are no ordinary exceptions
+        if isinstance(error, KeyboardInterrupt | SystemExit | MemoryError):
+            raise
+        reason = (str(error).strip() or type(error).__name__).splitlines()[0][:300]
+        raise ConfigError(
+            f"{folder} has no usable {TOKENIZER} for {path}; give ids as .npy or .json ({reason})"
         ) from None
-    return words(path.read_text(), add_special_tokens=False)["input_ids"]
