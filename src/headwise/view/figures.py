@@ -16,7 +16,6 @@ from headwise.flow.config import FlowConfig
 from headwise.phases.detection import detect
 from headwise.phases.sources import Groups
 from headwise.store import load_trajectory
-from headwise.view.draw import draw_sheet
 from headwise.view.sheets.phases import phase_sheet
 from headwise.view.sheets.run import run_sheet
 from headwise.view.sheets.theory import theory_sheet
@@ -94,6 +93,8 @@ def _trajectory(run: Path | str | xr.Dataset) -> xr.Dataset:
 
 
 def _drawn(sheet: Sheet, to: Path | str | None) -> Figure:
+    from headwise.view.draw import draw_sheet
+
     path = None if to is None else figure_path(to)
     figure = draw_sheet(sheet)
     if path is not None:
