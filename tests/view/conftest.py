@@ -1,23 +1,35 @@
-"""Figures that were drawn for a file, kept to be read back."""
+"""Figures that were written to a file, kept to be read back."""
 
 from __future__ import annotations
+
+import sys
+from pathlib import Path
 
 import pytest
 from matplotlib.figure import Figure
 
-from headwise.view import draw
+from headwise.view import table, write
 from headwise.view.panels import Sheet
+
+sys.path.insert(0, str(Path(__file__).parent))
+from drawn_numbers import Written
 
 
 @pytest.fixture
-def drawn(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Sheet, Figure]]:
-    """Every sheet that is drawn, with its figure."""
-    kept: list[tuple[Sheet, Figure]] = []
-    original = draw.draw_sheet
+def written(monkeypatch: pytest.MonkeyPatch) -> Written:
+    """Every sheet and figure that is written while a test runs."""
+    kept = Written()
+    to_csv, write_figure = table.to_csv, write.write_figure
 
-    def keep(sheet: Sheet) -> Figure:
-        kept.append((sheet, original(sheet)))
-        return kept[-1][1]
+    def keep_sheet(sheet: Sheet) -> str:
+        kept.sheets.append(sheet)
+        return to_csv(sheet)
 
-    monkeypatch.setattr(draw, "draw_sheet", keep)
+    def keep_figure(figure: Figure, path: Path) -> None:
+        kept.figures.append(figure)
+        kept.paths.append(path)
+        write_figure(figure, path)
+
+    monkeypatch.setattr(table, "to_csv", keep_sheet)
+    monkeypatch.setattr(write, "write_figure", keep_figure)
     return kept

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import csv
 import io
+from dataclasses import dataclass, field
 from itertools import groupby
+from pathlib import Path
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -17,6 +19,16 @@ from matplotlib.figure import Figure
 
 from headwise.core.palette import HEADS
 from headwise.view.panels import AttentionMap, CellMap, HeatMap, Plot, Sheet, Table, Timeline, panel_name
+
+
+@dataclass
+class Written:
+    """What was written: the sheets whose numbers went into a CSV, the figures, and where these went."""
+
+    sheets: list[Sheet] = field(default_factory=list)
+    figures: list[Figure] = field(default_factory=list)
+    paths: list[Path] = field(default_factory=list)
+
 
 Rows = list[dict[str, str]]
 CLOSE = {"rtol": 1e-9, "atol": 1e-12}

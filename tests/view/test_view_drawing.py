@@ -222,12 +222,13 @@ def test_seeds_without_a_band_leave_its_columns_empty() -> None:
 def test_the_python_of_the_page_about_figures_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     page = (ROOT / "docs" / "figures.md").read_text(encoding="utf-8")
     blocks = re.findall(r"```python\n(.*?)```", page, flags=re.S)
-    assert len(blocks) == 2
+    assert len(blocks) == 3
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {}
     for block in blocks:
         exec(compile(block, "docs/figures.md", "exec"), names)
-    assert sorted(path.name for path in (tmp_path / "figures").iterdir()) == ["flow.csv", "flow.png"]
+    found = sorted(path.name for path in (tmp_path / "figures").iterdir())
+    assert found == ["again.csv", "again.pdf", "again.svg", "flow.csv", "flow.png"]
     figure = names["figure"]
     assert isinstance(figure, Figure)
     assert all(ax.has_data() for ax in figure.axes)

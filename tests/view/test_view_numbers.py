@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 import xarray as xr
-from matplotlib.figure import Figure as Drawn
 
 from headwise.flow.config import FlowConfig
 from headwise.flow.simulate import simulate
@@ -20,7 +19,6 @@ from headwise.paper.plan import Plan
 from headwise.paper.verdicts_page import illustrations
 from headwise.phases.detection import detect
 from headwise.study.config import Preset
-from headwise.view import write
 from headwise.view.draw import draw_sheet
 from headwise.view.panels import Sheet
 from headwise.view.sheets.heads import heads_sheet
@@ -33,7 +31,7 @@ from headwise.view.table import to_csv
 
 sys.path.insert(0, str(Path(__file__).parent))
 sys.path.insert(0, str(Path(__file__).parents[1] / "browser"))
-from drawn_numbers import assert_drawn_is_written
+from drawn_numbers import Written, assert_drawn_is_written
 from synthetic_runs import trajectory
 
 PREDICTORS = ("prefix_1", "prefix_2", "prefix_3", "window_4", "window_8", "window_12")
@@ -114,18 +112,18 @@ def test_every_figure_of_the_paper(
     preset: Preset,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
-    drawn: list[tuple[Sheet, Drawn]],
+    written: Written,
 ) -> None:
     runs = [run_like(seed, evaluations=41, snapshots=5) for seed in range(2)]
     evidence = Evidence(preset, "quick", (0, 1), dict.fromkeys(entry.experiments, runs))
     monkeypatch.setattr(paper_draw, "gather", lambda *_: evidence)
-    pictures: list[Path] = []
-    monkeypatch.setattr(write, "write_figure", lambda figure, path: pictures.append(path))
+    monkeypatch.setattr("matplotlib.figure.Figure.savefig", lambda *_, **__: None)  # the files are tested elsewhere
     plan = Plan((entry,), (preset,), "quick", (0, 1), tmp_path)
     said: list[str] = []
     (shown,) = paper_draw.draw_all(plan, tmp_path, said.append)
     picture = shown.picture
     assert said == [f"wrote {tmp_path / entry.name}-{preset}.png, .pdf and .csv"]
-    ((sheet, figure),) = drawn
+    (sheet,), (figure, again) = written.sheets, written.figures
+    assert figure is again
     assert_drawn_is_written(sheet, figure, picture.with_suffix(".csv").read_text())
-    assert pictures == [picture, picture.with_suffix(".pdf")]
+    assert written.paths == [picture, picture.with_suffix(".pdf")]

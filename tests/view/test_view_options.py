@@ -10,14 +10,12 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from matplotlib.figure import Figure
 
 from headwise.cli.command import COMMANDS, figure_file
 from headwise.cli.main import main
-from headwise.view.panels import Sheet
 
 sys.path.insert(0, str(Path(__file__).parent))
-from drawn_numbers import assert_drawn_is_written
+from drawn_numbers import Written, assert_drawn_is_written
 
 STORED = Path(__file__).parents[1] / "browser" / "data" / "minimal" / "0ea5daec-s0"
 
@@ -92,12 +90,12 @@ def test_the_figure_shows_what_its_csv_holds(
     rest: Callable[[Path], list[object]],
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
-    drawn: list[tuple[Sheet, Figure]],
+    written: Written,
 ) -> None:
     path = tmp_path / name
     arguments = rest(tmp_path)
     assert main([str(word) for word in (command, *arguments, option, path)]) == 0
-    ((sheet, figure),) = drawn
+    (sheet,), (figure,) = written.sheets, written.figures
     assert_drawn_is_written(sheet, figure, path.with_suffix(".csv").read_text())
     assert f"wrote {path} and {path.with_suffix('.csv')}\n" in capsys.readouterr().err
     start = {".png": b"\x89PNG", ".pdf": b"%PDF", ".svg": b"<?xml"}[path.suffix]
