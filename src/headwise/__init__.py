@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from headwise.flow.seeds import simulate_seeds
     from headwise.flow.simulate import simulate
     from headwise.model.config import ModelConfig
+    from headwise.paper.claim_list import list_claims
+    from headwise.paper.reproduce import judge, reproduce
     from headwise.phases.detection import detect, detect_seeds
     from headwise.probe.live import watch
     from headwise.probe.probe_folder import probe_folder
@@ -54,7 +56,9 @@ _HOMES = {
     "draw_theory": "headwise.view.figures",
     "experiment": "headwise.study.experiments",
     "flow_preset": "headwise.flow.presets",
+    "judge": "headwise.paper.reproduce",
     "keep_flow": "headwise.study.flows",
+    "list_claims": "headwise.paper.claim_list",
     "list_experiments": "headwise.study.experiment_list",
     "list_runs": "headwise.store.listing",
     "list_statements": "headwise.theory.check",
@@ -63,6 +67,7 @@ _HOMES = {
     "plan_sweep": "headwise.study.sweep",
     "probe_folder": "headwise.probe.probe_folder",
     "refresh_page": "headwise.view.report.page",
+    "reproduce": "headwise.paper.reproduce",
     "show": "headwise.study.summary",
     "simulate": "headwise.flow.simulate",
     "simulate_seeds": "headwise.flow.seeds",
@@ -92,7 +97,9 @@ __all__ = [
     "draw_theory",
     "experiment",
     "flow_preset",
+    "judge",
     "keep_flow",
+    "list_claims",
     "list_experiments",
     "list_runs",
     "list_statements",
@@ -101,6 +108,7 @@ __all__ = [
     "plan_sweep",
     "probe_folder",
     "refresh_page",
+    "reproduce",
     "show",
     "simulate",
     "simulate_seeds",

@@ -1,53 +1,138 @@
-"""From finished runs to a folder of verdicts and figures with its page; nothing here trains."""
+"""`reproduce`: compute what claims and figures of the paper need, draw them and decide whether they hold."""
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, Literal
 
-from headwise.paper.draw import add_figures, draw_all
-from headwise.paper.judge import judge_all
-from headwise.paper.plan import Plan
-from headwise.paper.statement_file import keep_statements
-from headwise.paper.verdict import Verdict
-from headwise.paper.verdict_file import NAME, add_verdicts
-from headwise.paper.verdicts_page import illustrations, write_verdicts_page
-from headwise.study.config import RunConfig
+from headwise.core.errors import ConfigError
+from headwise.paper.compute import compute_runs
+from headwise.paper.entry import Claim
+from headwise.paper.judge import judge_run
+from headwise.paper.manifest import ENTRIES, HEADLINE, select
+from headwise.paper.plan import Plan, describe
+from headwise.paper.results import write_results
+from headwise.paper.scale import Scale
+from headwise.paper.verdicts import Verdicts
+from headwise.store import check_writable
+from headwise.study.config import Preset
+from headwise.study.many import Outcome
+
+ON_ONE_RUN = ("order", "competition", "offshoot", "specialisation")
+"""Claims that can be decided on one training run of the minimal or the full model."""
+
+Names = Sequence[str] | Literal["all"]
+READINGS: dict[str, tuple[Preset, ...]] = {
+    "published": ("published",),
+    "text": ("text",),
+    "both": ("published", "text"),
+}
 
 
 @dataclass(frozen=True)
-class Results:
-    """The verdicts of a plan, and the two files of the folder that show them."""
+class Reproduction:
+    """Verdicts, and the folder's files that show them; `str` of this is what `headwise reproduce` prints."""
 
-    verdicts: list[Verdict]
+    verdicts: Verdicts = field(repr=False)
     file: Path
     page: Path
+    failed: tuple[Outcome, ...] = ()
+    """Runs that could not be computed."""
+
+    def to_json(self) -> dict[str, Any]:
+        """`schema` and `verdicts`, ready for JSON."""
+        return self.verdicts.to_json()
+
+    def __str__(self) -> str:
+        return str(self.verdicts)
 
 
-def write_results(
-    plan: Plan,
-    into: Path,
+def reproduce(
+    names: Names = (),
     *,
-    command: str,
-    missing: Sequence[RunConfig] = (),
+    preset: Literal["published", "text", "both"] = "published",
+    scale: Scale = "quick",
+    seeds: Sequence[int] | None = None,
+    workers: int = 2,
+    out: Path | str = "runs",
+    into: Path | str = "reproduction",
+    missing: Literal["compute", "leave"] = "compute",
     notify: Callable[[str], None] = lambda line: None,
-) -> Results:
-    """Judge and draw what a plan asks for; `command` is shown on the page as the way to make it again.
+    progress: Callable[[str], None] = lambda line: None,
+) -> Reproduction:
+    """Verdicts and figures of the named claims and figures, of all of them ("all"), or of the headline set.
 
-    A claim that waits for one of the `missing` runs is judged too, but a verdict on it that the folder already has
-    stays there: what has not run says nothing against it.
+    Runs are kept under `out` and computed only where they are missing; with `missing="leave"` none is computed, and
+    what is there is judged. Verdicts, figures and the page go into the folder `into`. `seeds` are 0 to 2, and 0 alone
+    for the full decoder, unless given. `notify` is called with lines about the whole, `progress` with one about each
+    part. With several workers a script must stand under `if __name__ == "__main__":`.
+
+    >>> import tempfile
+    >>> from headwise import reproduce
+    >>> with tempfile.TemporaryDirectory() as out:
+    ...     found = reproduce(["order"], seeds=[0], missing="leave", out=f"{out}/runs", into=f"{out}/into")
+    >>> [(one.claim, one.outcome, one.notes["0"]) for one in found.verdicts]
+    [('order', 'inconclusive', 'minimal has not run')]
     """
-    verdicts = judge_all(plan, notify)
-    drawn = draw_all(replace(plan, entries=(*plan.entries, *illustrations(plan))), into, notify)
-    undecided = plan.incomplete(missing)
-    decided = [verdict for verdict in verdicts if (verdict.claim, verdict.preset) not in undecided]
-    page = write_verdicts_page(
-        into,
-        verdicts=[verdict for verdict in add_verdicts(decided, into) if verdict.scale == plan.scale],
-        figures=[figure for figure in add_figures(drawn, into) if figure.scale == plan.scale],
-        statements=keep_statements(plan, into),
-        command=command,
-        runs=plan.out,
+    if workers < 1:
+        raise ConfigError(f"--workers {workers} must be at least 1")
+    chosen = list(ENTRIES) if names == "all" else list(names) or list(HEADLINE)
+    plan = Plan(
+        entries=tuple(select(chosen)),
+        presets=READINGS[preset],
+        scale=scale,
+        seeds=None if seeds is None else tuple(seeds),
+        out=Path(out),
     )
-    return Results(verdicts, into / NAME, page)
+    if not any(plan.pairs()):
+        raise ConfigError(f"--preset {preset}: {', '.join(chosen)} is made in the other reading only")
+    into = Path(into)
+    check_writable(plan.out)
+    check_writable(into, "--into")
+    unfinished = plan.unfinished()
+    notify(describe(plan, unfinished, workers))
+    failed: list[Outcome] = []
+    if missing == "leave":
+        for config in unfinished:
+            notify(f"missing: {config.experiment} ({config.preset}) seed {config.seed}")
+    elif unfinished:
+        failed = compute_runs(plan, unfinished, workers=workers, notify=notify, ended=progress)
+    results = write_results(
+        plan,
+        into,
+        command=command_line(names, preset=preset, scale=scale, seeds=seeds, out=plan.out, into=into),
+        missing=unfinished if missing == "leave" else (),
+        notify=progress,
+    )
+    return Reproduction(Verdicts(tuple(results.verdicts)), results.file, results.page, tuple(failed))
+
+
+def judge(run: Path | str, names: Sequence[str] = ON_ONE_RUN) -> Verdicts:
+    """Verdicts on one stored run, for claims that need no other.
+
+    >>> import tempfile
+    >>> from headwise import experiment, judge, list_runs, train
+    >>> small = {"task.d": 6, "task.T": 5, "train.samples": 60, "train.steps": 8, "measure.test_samples": 30}
+    >>> with tempfile.TemporaryDirectory() as out:
+    ...     _ = train(experiment("minimal", changes=small), out=out)
+    ...     verdicts = judge(list_runs(out)[0].path, ["specialisation"])
+    >>> [one.outcome for one in verdicts]
+    ['not reproduced']
+    """
+    claims = []
+    for entry in select(names):
+        if not isinstance(entry, Claim):
+            raise ConfigError(f"{entry.name} is a {entry.kind}; --run judges claims")
+        claims.append(entry)
+    return Verdicts(tuple(judge_run(Path(run), claims)))
+
+
+def command_line(names: Names, *, preset: str, scale: str, seeds: Sequence[int] | None, out: Path, into: Path) -> str:
+    """What to type to make this reproduction again."""
+    words = ["headwise", "reproduce", *(["--all"] if names == "all" else names)]
+    words += ["--preset", preset, "--scale", scale]
+    words += [] if seeds is None else ["--seeds", ",".join(map(str, seeds))]
+    return shlex.join([*words, "--out", str(out), "--into", str(into)])

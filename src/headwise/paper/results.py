@@ -1,0 +1,53 @@
+"""From finished runs to a folder of verdicts and figures with its page; nothing here trains."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from headwise.paper.draw import add_figures, draw_all
+from headwise.paper.judge import judge_all
+from headwise.paper.plan import Plan
+from headwise.paper.statement_file import keep_statements
+from headwise.paper.verdict import Verdict
+from headwise.paper.verdict_file import NAME, add_verdicts
+from headwise.paper.verdicts_page import illustrations, write_verdicts_page
+from headwise.study.config import RunConfig
+
+
+@dataclass(frozen=True)
+class Results:
+    """The verdicts of a plan, and the two files of the folder that show them."""
+
+    verdicts: list[Verdict]
+    file: Path
+    page: Path
+
+
+def write_results(
+    plan: Plan,
+    into: Path,
+    *,
+    command: str,
+    missing: Sequence[RunConfig] = (),
+    notify: Callable[[str], None] = lambda line: None,
+) -> Results:
+    """Judge and draw what a plan asks for; `command` is shown on the page as the way to make it again.
+
+    A claim that waits for one of the `missing` runs is judged too, but a verdict on it that the folder already has
+    stays there: what has not run says nothing against it.
+    """
+    verdicts = judge_all(plan, notify)
+    drawn = draw_all(replace(plan, entries=(*plan.entries, *illustrations(plan))), into, notify)
+    undecided = plan.incomplete(missing)
+    decided = [verdict for verdict in verdicts if (verdict.claim, verdict.preset) not in undecided]
+    page = write_verdicts_page(
+        into,
+        verdicts=[verdict for verdict in add_verdicts(decided, into) if verdict.scale == plan.scale],
+        figures=[figure for figure in add_figures(drawn, into) if figure.scale == plan.scale],
+        statements=keep_statements(plan, into),
+        command=command,
+        runs=plan.out,
+    )
+    return Results(verdicts, into / NAME, page)
