@@ -13,7 +13,17 @@ from tests.recipes.recipe_steps import Recipe, carry_out, recipes
 
 ROOT = Path(__file__).parents[2]
 RECIPES = recipes(ROOT / "CONTRIBUTING.md")
-EXPECTED = {"experiment", "claim", "variable", "adapter", "statement", "model switch", "command", "task variant"}
+EXPECTED = {
+    "experiment",
+    "claim",
+    "variable",
+    "adapter",
+    "statement",
+    "model switch",
+    "command",
+    "task variant",
+    "figure",
+}
 
 
 def test_there_is_a_recipe_for_everything_that_grows() -> None:
