@@ -60,3 +60,10 @@ def test_a_line_on_the_page_can_be_named() -> None:
     for row in ROWS:
         if row.dimensions == ("step",):
             assert "$" not in row.axis_name
+
+
+def test_panels_of_attention_draw_one_variable_each() -> None:
+    """The script takes attention by lag from the strips' variable and maps from the overlay's."""
+    drawn = {kind: {row.name for row in ROWS for panel in row.page if panel.kind == kind} for kind in PANEL_ORDER}
+    assert drawn["strips"] == drawn["lags"] == {"attention_by_lag"}
+    assert drawn["overlay"] == drawn["singles"] == {"attention_map"}

@@ -21,7 +21,8 @@ Gathered = Literal["curve", "final", "best"]
 
 PanelKind = Literal["strips", "overlay", "singles", "lags", "curves"]
 """Attention by lag over training; maps of all heads on one; maps head by head; attention by lag at one moment; lines
-over training."""
+over training. Any number of variables may be lines; the other kinds are made for attention and draw one variable.
+"""
 
 PANEL_ORDER: tuple[PanelKind, ...] = ("strips", "overlay", "singles", "lags", "curves")
 """Panels of a page come in this order, those of one kind in the order of the table."""
