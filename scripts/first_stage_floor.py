@@ -10,12 +10,13 @@ of the task can explain a difference. Writes one row per dictionary size and tas
 from __future__ import annotations
 
 import argparse
-import csv
 import math
 from pathlib import Path
 
 import numpy as np
 
+from headwise.core.atomic import replace_file
+from headwise.core.csv_text import csv_text
 from headwise.study.experiments import experiment
 from headwise.task.chain import build_task, entropy, sample
 from headwise.task.predictors import predictor
@@ -45,15 +46,13 @@ def main() -> None:
     parser.add_argument("--sequences", type=int, default=1500, help="sequences per task")
     parser.add_argument("-o", "--output", type=Path, default=Path("first-stage-floor.csv"))
     given = parser.parse_args()
-    with given.output.open("w", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow(COLUMNS)
-        for d in SIZES:
-            rows = [levels(d, seed, given.sequences) for seed in range(given.draws)]
-            for seed, row in enumerate(rows):
-                writer.writerow([d, seed, *(f"{value:.4f}" for value in row)])
-            for name, column in zip(COLUMNS[2:], np.array(rows).T, strict=True):
-                print(f"d = {d}  {name:15s} {column.mean():.3f} ± {column.std(ddof=1):.3f}  lowest {column.min():.3f}")
+    table = []
+    for d in SIZES:
+        rows = [levels(d, seed, given.sequences) for seed in range(given.draws)]
+        table += [[d, seed, *(f"{value:.4f}" for value in row)] for seed, row in enumerate(rows)]
+        for name, column in zip(COLUMNS[2:], np.array(rows).T, strict=True):
+            print(f"d = {d}  {name:15s} {column.mean():.3f} ± {column.std(ddof=1):.3f}  lowest {column.min():.3f}")
+    replace_file(given.output, csv_text(COLUMNS, table))
 
 
 if __name__ == "__main__":

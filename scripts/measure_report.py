@@ -26,6 +26,7 @@ from pathlib import Path
 import numpy as np
 from playwright.sync_api import Browser, Page, sync_playwright
 
+from headwise.core.atomic import replace_file
 from headwise.core.markdown import markdown_table
 from headwise.view.report import Member, read_member, write_runs_page
 
@@ -184,7 +185,7 @@ def rewrite(path: Path, found: Sequence[Measured], about: str) -> None:
         ],
     )
     text = f"{table}\n\nMeasured in {about}."
-    path.write_text(f"{before}{BEGIN}\n{text}\n{END}{after}", encoding="utf-8")
+    replace_file(path, f"{before}{BEGIN}\n{text}\n{END}{after}")
     print(f"wrote {path}")
 
 

@@ -14,7 +14,6 @@ later for smaller u, about so much per decade, and more per decade for larger m.
 
 from __future__ import annotations
 
-import csv
 import os
 import sys
 from collections.abc import Sequence
@@ -26,6 +25,8 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import numpy as np
 import pyarrow.parquet as pq
 
+from headwise.core.atomic import replace_file
+from headwise.core.csv_text import csv_text
 from headwise.core.palette import group_colour
 from headwise.flow.config import FlowConfig
 from headwise.theory.stage_times import Row, compare_stage_times, read_csv, second_stage_rows
@@ -51,10 +52,8 @@ def main(arguments: Sequence[str]) -> int:
     flows = solve(sorted({key for key in trained if key[0] > 1}), seeds)
     solved, predicted = flow_times(flows)
     rows = slopes({"trained": trained, "flow": solved, "predicted": predicted})
-    with figure.with_name(f"{figure.stem}-slopes.csv").open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(rows[0])
-        writer.writerows([f"{value:.4g}" for value in row.values()] for row in rows)
+    table = csv_text(list(rows[0]), ([f"{value:.4g}" for value in row.values()] for row in rows))
+    replace_file(figure.with_name(f"{figure.stem}-slopes.csv"), table)
     for row in rows:
         print("  ".join(f"{name} {value:.3g}" for name, value in row.items()))
     write_sheet(sheet(trained, solved, predicted, sizes), figure)

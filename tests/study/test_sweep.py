@@ -17,11 +17,12 @@ from tests.conftest import tiny
 from tests.study.test_resume import assert_same
 
 from headwise.cli.main import main
-from headwise.core.errors import ConfigError
+from headwise.core.errors import ConfigError, Interrupted
 from headwise.store import RunDirectory
 from headwise.study.executors import InProcess
 from headwise.study.grid import plan_points, split_values
 from headwise.study.many import Outcome, run_all
+from headwise.study.runner import execute
 
 SIZES = {
     "task.d": 6,
@@ -153,6 +154,19 @@ def test_conflicting_roots_are_told(capsys: pytest.CaptureFixture[str], tmp_path
     notes = json.loads(capsys.readouterr().out)["notes"]
     assert len(notes) == 1
     assert "conflict" in notes[0]
+
+
+def test_a_run_that_was_stopped_and_resumed_is_no_conflict(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    config = tiny()
+    execute(config, tmp_path / "a")
+    stops = iter([False] * 6 + [True])
+    with pytest.raises(Interrupted):
+        execute(config, tmp_path / "b", stop_asked=lambda: next(stops))
+    execute(config, tmp_path / "b")
+    files = [{path.name for path in (tmp_path / root).rglob("metrics-*.parquet")} for root in "ab"]
+    assert files[0] != files[1], "the measurements lie in other files"
+    assert main(["collect", *(str(tmp_path / r) for r in "ab"), "-o", str(tmp_path / "t"), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["notes"] == []
 
 
 def test_one_diverging_run_does_not_stop_the_rest(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 
 from headwise.bench.cases import Name
 from headwise.bench.run import run_benchmark
+from headwise.core.atomic import replace_file
 from headwise.core.markdown import markdown_table
 
 PAGE = Path("docs/performance.md")
@@ -164,8 +165,8 @@ def main(arguments: list[str]) -> None:
         result = json.loads(Path(arguments[0]).read_text())
     else:
         result = run_benchmark()
-        PAGE.with_suffix(".json").write_text(json.dumps(result, indent=1) + "\n")
-    PAGE.write_text(page(result))
+        replace_file(PAGE.with_suffix(".json"), json.dumps(result, indent=1) + "\n")
+    replace_file(PAGE, page(result))
 
 
 if __name__ == "__main__":

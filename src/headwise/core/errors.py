@@ -17,6 +17,15 @@ class RunFailed(HeadwiseError):
     exit_code = 1
 
 
+class MachineError(HeadwiseError):
+    """The machine could not read or write just now (out of file descriptors, a failing disk); no data was judged by it.
+
+    Never a sign of damage: nothing is removed because of it, and the same command goes on once the machine is well.
+    """
+
+    exit_code = 1
+
+
 class ConfigError(HeadwiseError):
     """Bad input: a key, a value, a path. Nothing has been written."""
 

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from headwise.core.atomic import replace_file
 from headwise.core.errors import ConfigError
 from headwise.core.text import WIDTH, definitions
 
@@ -67,7 +68,7 @@ def render() -> str:
 
 def main(arguments: Sequence[str]) -> None:
     """Write the page."""
-    Path(arguments[0]).write_text(render(), encoding="utf-8")
+    replace_file(Path(arguments[0]), render())
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from headwise.core.atomic import replace_file
 from headwise.core.markdown import markdown_table
 from headwise.core.variables import DIMENSIONS, VARIABLES, Dimension, Variable
 
@@ -52,7 +53,7 @@ def _dimension(row: Dimension) -> tuple[str, ...]:
 
 def main(arguments: Sequence[str]) -> None:
     """Write the page."""
-    Path(arguments[0]).write_text(render(), encoding="utf-8")
+    replace_file(Path(arguments[0]), render())
 
 
 if __name__ == "__main__":

@@ -10,8 +10,8 @@ from typing import Any
 
 from filelock import FileLock
 
+from headwise.core.atomic import replace_file
 from headwise.core.errors import ConfigError
-from headwise.store.files import replace_file
 
 
 @contextmanager
@@ -28,4 +28,4 @@ def locked(into: Path) -> Iterator[None]:
 def write_json(path: Path, document: Any) -> None:
     """Write a file that is always whole, whenever the command is stopped."""
     text = json.dumps(document, indent=2, allow_nan=False, ensure_ascii=False)
-    replace_file(path, f"{text}\n".encode(), option="--into")
+    replace_file(path, f"{text}\n", option="--into")

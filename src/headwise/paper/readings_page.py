@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from headwise.core.atomic import replace_file
 from headwise.core.keys import flatten
 from headwise.core.markdown import markdown_table
 from headwise.paper.preset_differences import differences
@@ -140,7 +141,7 @@ def _link(folder: Path) -> str:
 def main(arguments: Sequence[str]) -> None:
     """Write the page."""
     page, results = (Path(text) for text in (*arguments, *DEFAULTS[len(arguments) :]))
-    page.write_text(render(results), encoding="utf-8")
+    replace_file(page, render(results))
 
 
 if __name__ == "__main__":

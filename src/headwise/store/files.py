@@ -68,24 +68,6 @@ def write_once(path: Path, content: bytes) -> None:
         sync_directory(path.parent)
 
 
-def replace_file(path: Path, content: bytes, *, option: str = "path") -> None:
-    """Make `path` appear with this content at once, whatever was there before; missing folders are made.
-
-    For what is not part of a run and may be made again: figures, tables, pages. It has no digest. `option` is what to
-    change where the path cannot be written.
-    """
-    temporary = path.with_name(f".{path.name}.{os.getpid()}{TEMPORARY_SUFFIX}")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        temporary.write_bytes(content)
-        os.replace(temporary, path)
-    except OSError as error:
-        with suppress(OSError):
-            temporary.unlink()
-        reason = (error.strerror or str(error)).lower()
-        raise ConfigError(f"cannot write {path}: {reason}; choose another {option}") from None
-
-
 def read_verified(path: Path) -> bytes:
     """The content of a file, or `CorruptData` naming it when it is not what was written."""
     try:

@@ -1,8 +1,9 @@
 """Runs from one or several roots as two Parquet files: a row per run, and every curve in long form.
 
 Which variables are gathered, and how, stands in their rows of `core/variables.py`. Every file is checked against its
-digest on the way. The same run in two roots is taken once; if the two differ, the first is taken and a note says so.
-Both files open in pandas, polars and DuckDB.
+digest on the way. The same run in two roots is taken once. What counts is what was measured, not how it lies on disk: a
+run that was stopped and resumed has its measurements in other files than one that was not. If the measurements differ,
+the first run is taken and a note says so. Both files open in pandas, polars and DuckDB.
 """
 
 from __future__ import annotations
@@ -10,12 +11,14 @@ from __future__ import annotations
 import itertools
 import json
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from headwise.core.atomic import replacing
 from headwise.core.errors import ConfigError, CorruptData
 from headwise.core.keys import flatten
 from headwise.core.variables import DIMENSIONS, VARIABLES
@@ -47,22 +50,27 @@ class Found:
 
 def find_runs(roots: Sequence[Path]) -> Found:
     """Every ended run below the roots, once."""
-    kept: dict[tuple[str, str, int], tuple[RunRecord, dict[str, Any]]] = {}
+    kept: dict[tuple[str, str, int], RunRecord] = {}
     notes: list[str] = []
     for root in roots:
         for record in list_runs(root, care="full"):
             if record.status in ("damaged", "running", "interrupted"):
                 notes.append(f"left out, {record.status}: {record.path}")
                 continue
-            digests = _digests(record.path)
-            name = (record.experiment, record.config_hash, record.seed)
-            if name not in kept:
-                kept[name] = (record, digests)
-            elif kept[name][1] != digests:
-                notes.append(f"conflict: {record.path} differs from {kept[name][0].path}, which is taken")
+            first = kept.setdefault((record.experiment, record.config_hash, record.seed), record)
+            if first is not record and not same_measurements(first.path, record.path):
+                notes.append(f"conflict: {record.path} differs from {first.path}, which is taken")
     if not kept:
         raise ConfigError(f"no finished runs under {', '.join(str(root) for root in roots)}")
-    return Found([record for record, _ in kept.values()], notes)
+    return Found(list(kept.values()), notes)
+
+
+def same_measurements(one: Path, other: Path) -> bool:
+    """Whether two runs ended alike and hold the same values at the same steps, in whatever files."""
+    (end, files), (other_end, other_files) = _end(one), _end(other)
+    if end != other_end or files == other_files:
+        return end == other_end
+    return load_trajectory(one).equals(load_trajectory(other))
 
 
 @dataclass(frozen=True)
@@ -106,26 +114,23 @@ def collect(
 
     out = Path(to)
     found = find_runs([Path(roots)] if isinstance(roots, Path | str) else [Path(root) for root in roots])
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise ConfigError(f"--to {out} cannot be made: {error.strerror or error}; choose another") from None
     table, curves = out / "runs.parquet", out / "curves.parquet"
     rows: list[dict[str, Any]] = []
-    writer: pq.ParquetWriter | None = None
-    try:
-        for done, record in enumerate(found.records, start=1):
-            trajectory = load_trajectory(record.path)
-            rows.append(run_row(record, trajectory))
-            part = curve_table(record, trajectory)
-            writer = writer or pq.ParquetWriter(curves, part.schema, compression="zstd")
-            writer.write_table(part)
-            progress(done, len(found.records))
-    finally:
-        if writer is not None:
-            writer.close()
-    columns = list(dict.fromkeys(key for row in rows for key in row))
-    pq.write_table(pa.table({key: [row.get(key) for row in rows] for key in columns}), table, compression="zstd")
+    # Both are complete before the first of them takes its place.
+    with replacing(table, option="--to") as new_table, replacing(curves, option="--to") as new_curves:
+        with ExitStack() as opened:
+            writer: pq.ParquetWriter | None = None
+            for done, record in enumerate(found.records, start=1):
+                trajectory = load_trajectory(record.path)
+                rows.append(run_row(record, trajectory))
+                part = curve_table(record, trajectory)
+                if writer is None:
+                    writer = opened.enter_context(pq.ParquetWriter(new_curves, part.schema, compression="zstd"))
+                writer.write_table(part)
+                progress(done, len(found.records))
+        columns = list(dict.fromkeys(key for row in rows for key in row))
+        content = pa.table({key: [row.get(key) for row in rows] for key in columns})
+        pq.write_table(content, new_table, compression="zstd")
     return CollectedRuns(table, curves, tuple(found.notes))
 
 
@@ -228,9 +233,11 @@ def _long(trajectory: xr.Dataset, name: str) -> dict[str, Any]:
     return columns
 
 
-def _digests(path: Path) -> dict[str, Any]:
+def _end(path: Path) -> tuple[tuple[str, int], dict[str, str]]:
+    """How a run ended and at which step, and the digests of its measurements."""
     manifest = RunDirectory(path).read_manifest()
     if manifest is None:
         raise CorruptData(f"{path} has lost its manifest.json")
     files: dict[str, Any] = manifest["files"]
-    return {name: about["sha256"] for name, about in files.items() if name.startswith(("metrics-", "snapshots-"))}
+    measured = {name: about["sha256"] for name, about in files.items() if name.startswith(("metrics-", "snapshots-"))}
+    return (manifest["status"], manifest["steps"]), measured

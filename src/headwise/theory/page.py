@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from headwise.core.atomic import replace_file
 from headwise.core.markdown import markdown_table
 from headwise.theory.document import check_document
 from headwise.theory.registry import TRIALS, run_checks
@@ -128,9 +129,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     given = parser.parse_args(arguments)
     if given.check:
         document = check_document(run_checks(trials=TRIALS, seed=SEED, workers=2), trials=TRIALS, seed=SEED)
-        given.checks.write_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        replace_file(given.checks, json.dumps(document, indent=1, ensure_ascii=False) + "\n")
     checks = json.loads(given.checks.read_text(encoding="utf-8"))
-    given.page.write_text(render(checks, read_csv(given.stage_times)), encoding="utf-8")
+    replace_file(given.page, render(checks, read_csv(given.stage_times)))
 
 
 if __name__ == "__main__":

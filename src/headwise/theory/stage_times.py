@@ -20,6 +20,8 @@ from typing import Any
 
 import numpy as np
 
+from headwise.core.atomic import replace_file
+from headwise.core.csv_text import csv_text
 from headwise.flow.config import FlowConfig
 from headwise.flow.ensemble import ensemble
 from headwise.flow.prediction import predict
@@ -109,13 +111,10 @@ def share_within(rows: Sequence[Row], tolerance: float) -> float:
 
 def write_csv(rows: Sequence[Row], path: Path) -> None:
     """The table, numbers to six digits."""
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow([field.name for field in fields(Row)])
-        for row in rows:
-            writer.writerow(
-                [f"{v:.6g}" if isinstance(v, float) else "" if v is None else v for v in asdict(row).values()]
-            )
+    cells = [
+        [f"{v:.6g}" if isinstance(v, float) else "" if v is None else v for v in asdict(row).values()] for row in rows
+    ]
+    replace_file(path, csv_text([field.name for field in fields(Row)], cells))
 
 
 def read_csv(path: Path) -> list[Row]:

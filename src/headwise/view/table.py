@@ -7,13 +7,12 @@ others. Cells and tables of text have columns of their own.
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 from collections.abc import Iterator
 
 import numpy as np
 
+from headwise.core.csv_text import csv_text
 from headwise.view.panels import AttentionMap, CellMap, HeatMap, Mark, Panel, Plot, Sheet, Table, Timeline, panel_name
 
 Row = dict[str, object]
@@ -50,11 +49,7 @@ def to_csv(sheet: Sheet) -> str:
     present = list(dict.fromkeys(column for row in rows for column in row))
     shared = [column for column in COLUMNS if column in present] if "panel" in present else []
     columns = [*shared, *(column for column in present if column not in shared)]
-    text = io.StringIO(newline="")
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows([shown(row.get(column)) for column in columns] for row in rows)
-    return text.getvalue()
+    return csv_text(columns, ([shown(row.get(column)) for column in columns] for row in rows))
 
 
 def shown(value: object) -> str:

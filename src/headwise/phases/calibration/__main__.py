@@ -8,6 +8,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from headwise.core.atomic import replace_file
 from headwise.phases.calibration.measure import measure
 from headwise.phases.calibration.page import render
 
@@ -20,8 +21,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--measure", action="store_true", help="compute the numbers anew (minutes) and store them")
     given = parser.parse_args(arguments)
     if given.measure:
-        given.numbers.write_text(json.dumps(measure(), indent=1) + "\n", encoding="utf-8")
-    given.page.write_text(render(json.loads(given.numbers.read_text(encoding="utf-8"))), encoding="utf-8")
+        replace_file(given.numbers, json.dumps(measure(), indent=1) + "\n")
+    replace_file(given.page, render(json.loads(given.numbers.read_text(encoding="utf-8"))))
     print(f"wrote {given.page}", file=sys.stderr)
 
 

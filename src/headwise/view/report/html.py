@@ -15,9 +15,9 @@ from typing import Any
 
 import jinja2
 
+from headwise.core.atomic import replace_file
 from headwise.core.errors import ConfigError
 from headwise.core.glossary import GLOSSARY
-from headwise.store.files import replace_file
 
 SCHEMA = 2
 """Version of the JSON in a page: it goes up when a key changes its name or its meaning, not when one is added.
@@ -74,9 +74,7 @@ def write_page(path: Path | str, page: str) -> int:
     path = Path(path)
     if path.suffix.lower() not in (".html", ".htm"):
         raise ConfigError(f"{path}: a page ends in .html")
-    content = page.encode()
-    replace_file(path, content, option="-o")
-    return len(content)
+    return replace_file(path, page, option="-o")
 
 
 def _static(name: str) -> str:

@@ -1,0 +1,20 @@
+"""Tables as CSV text."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Sequence
+
+
+def csv_text(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """Columns and rows as CSV with a newline after each row.
+
+    >>> csv_text(["head", "copies"], [[1, "group 2"], [2, "lags 1, 2"]])
+    'head,copies\\n1,group 2\\n2,"lags 1, 2"\\n'
+    """
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(rows)
+    return text.getvalue()
