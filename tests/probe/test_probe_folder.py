@@ -168,6 +168,9 @@ def test_folders_that_hold_no_checkpoints(tmp_path: Path, checkpoints: Path) -> 
         (tmp_path / name).mkdir()
     with pytest.raises(ConfigError, match="two checkpoints of step 7"):
         find_checkpoints(tmp_path)
+    (tmp_path / f"step{10**30}").mkdir()
+    with pytest.raises(ConfigError, match="beyond"):
+        find_checkpoints(tmp_path)
 
 
 @pytest.mark.slow

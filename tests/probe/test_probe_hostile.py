@@ -228,6 +228,34 @@ def test_other_families_sizes_are_counted_too(tmp_path: Path, probe: Callable[..
         require_refused(probe(folder), tmp_path / "sprung")
 
 
+def test_words_of_a_checkpoint_cannot_steer_the_terminal(folder: Path, probe: Callable[..., Answer]) -> None:
+    steer = "\x1b]0;title\x07\x1b[2J\nheadwise: finished\u202e"
+    for changes in (
+        {"architectures": [steer]},
+        {"model_type": steer},
+        {"attn_implementation": steer},
+        {steer: 10**18},
+        {"torch_dtype": steer},
+        {"activation_function": steer},
+    ):
+        before = (folder / "config.json").read_bytes()
+        change_config(folder, **changes)
+        answer = probe(folder)
+        require_refused(answer, folder.parent / "sprung")
+        assert answer.errors[0].isprintable()
+        (folder / "config.json").write_bytes(before)
+
+
+def test_what_is_missing_is_told_before_it_is_made_up(
+    tmp_path: Path, probe: Callable[..., Answer], folder: Path
+) -> None:
+    """A model of 150 million weights with a file of a thousand: random numbers for all of them took a minute."""
+    (folder / "config.json").write_text('{"model_type": "modernbert", "architectures": ["ModernBertModel"]}')
+    answer = probe(folder)
+    require_refused(answer, tmp_path / "sprung", codes=(2,))
+    assert answer.seconds < 5
+
+
 NOT_CONFIGS: dict[str, bytes] = {
     "nested lists": b"[" * 100_000,
     "nested objects": b'{"a":' * 10_000 + b"1" + b"}" * 10_000,

@@ -29,6 +29,8 @@ from headwise.probe.weights import PICKLED, SAFE, Pickle, read_weights, weights_
 
 STEP = re.compile(r"(?:checkpoint|global_step|step|iter)[-_]?(\d+)")
 
+LAST_STEP = 10**15
+
 
 @dataclass(frozen=True)
 class StoredModel:
@@ -64,6 +66,8 @@ def find_checkpoints(folder: Path) -> list[StoredModel]:
         ),
         key=lambda stored: (stored.step, stored.path.name),
     )
+    if found and found[-1].step > LAST_STEP:
+        raise ConfigError(f"{found[-1].path} is named by a step beyond {LAST_STEP}; rename or remove it")
     twice = next((a for a, b in pairwise(found) if a.step == b.step), None)
     if twice is not None:
         raise ConfigError(f"{folder} has two checkpoints of step {twice.step}; keep one")

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from headwise.core.errors import ConfigError, CorruptData
-from headwise.probe.foreign_json import read_foreign_json
+from headwise.probe.foreign_json import printable, read_foreign_json
 from headwise.probe.optional import require
 
 PLAIN_ATTENTION = ("eager", "sdpa")
@@ -91,7 +91,7 @@ def build_config(settings: Mapping[str, Any], *, path: Path) -> Any:
     family = "ministral" if family == "mistral" and "layer_types" in settings else family
     if not isinstance(family, str) or family not in _text_families():
         raise ConfigError(
-            f"{path}: model_type {str(family)[:80]!r} is no model of text in transformers {transformers.__version__}; "
+            f"{path}: model_type {printable(family)!r} is no model of text in transformers {transformers.__version__}; "
             "code that comes with a checkpoint is never run"
         )
     try:
@@ -118,14 +118,14 @@ def model_class(config: Any, *, path: Path) -> Any:
         if own and kind.__module__.startswith(f"{package}.") and isinstance(config, kind.config_class or ()):
             return kind
     raise ConfigError(
-        f"{path}: architectures {str(names)[:120]} are no models of transformers' family {config.model_type!r}, and "
+        f"{path}: architectures {printable(names)} are no models of transformers' family {config.model_type!r}, and "
         "code that comes with a checkpoint is never run; if it is one of that family's, name it so in config.json"
     )
 
 
 def first_line(error: BaseException) -> str:
     """What an error of a library says, in one line."""
-    return (str(error).strip() or type(error).__name__).splitlines()[0][:300]
+    return printable(error, most=300) or type(error).__name__
 
 
 def _cleaned(settings: Mapping[str, Any], *, path: Path, depth: int) -> dict[str, Any]:
@@ -141,7 +141,9 @@ def _cleaned(settings: Mapping[str, Any], *, path: Path, depth: int) -> dict[str
         elif key in DROPPED:
             continue
         elif value is not None and value is not False and (key in REFUSED or key in own or key.startswith("__")):
-            raise ConfigError(f"{path}: {key} asks for more than the model itself, which is never done; remove it")
+            raise ConfigError(
+                f"{path}: {printable(key)} asks for more than the model itself, which is never done; remove it"
+            )
         elif value is not None or key not in REFUSED:
             kept[key] = _checked(value, key=key, path=path, depth=depth)
     # What labels are called says nothing about attention; how many there are is the size of a classifier's last matrix.
@@ -162,9 +164,10 @@ def _checked(value: Any, *, key: str, path: Path, depth: int) -> Any:
     if isinstance(value, int | float) and not isinstance(value, bool):
         limit = next((most for pattern, most in LIMITS if pattern.search(key)), LARGEST)
         if abs(value) > limit and value not in (float("inf"), float("-inf")):
-            raise ConfigError(f"{path}: {key} = {str(value)[:20]} is more than {limit}, so no model of it is built")
+            named = f"{printable(key)} = {printable(value, most=20)}"
+            raise ConfigError(f"{path}: {named} is more than {limit}, so no model of it is built")
     if key in ("dtype", "torch_dtype") and value is not None and str(value).removeprefix("torch.") not in DTYPES:
-        raise ConfigError(f"{path}: {key} {str(value)[:80]!r} is none of {', '.join(DTYPES)}")
+        raise ConfigError(f"{path}: {key} {printable(value)!r} is none of {', '.join(DTYPES)}")
     return value
 
 
@@ -172,7 +175,7 @@ def _require_built_in(value: Any, *, key: str, path: Path) -> None:
     for name in value.values() if isinstance(value, dict) else [value]:
         if name is not None and name not in BUILT_IN_ATTENTION:
             raise ConfigError(
-                f"{path}: {key} {str(name)[:80]!r} is no implementation of the library itself "
+                f"{path}: {key} {printable(name)!r} is no implementation of the library itself "
                 f"({', '.join(BUILT_IN_ATTENTION)}); others are never fetched"
             )
 

@@ -12,6 +12,12 @@ LARGEST_BYTES = 32 * 2**20
 """A config of a hundred thousand labels and an index of a hundred thousand weights are smaller."""
 
 
+def printable(text: object, *, most: int = 120) -> str:
+    """Somebody else's words in a message of ours: one line, of bounded length, without what steers a terminal."""
+    line = next(iter(str(text).strip().splitlines()), "")[:most]
+    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in line)
+
+
 def require_file(path: Path) -> None:
     """`CorruptData` for what is no ordinary file: a pipe or a device would be read for ever."""
     if not path.is_file():
@@ -26,7 +32,7 @@ def read_foreign_json(path: Path) -> dict[str, Any]:
     try:
         content = json.loads(path.read_bytes())
     except (ValueError, RecursionError) as error:
-        reason = "nested too deeply" if isinstance(error, RecursionError) else str(error).splitlines()[0]
+        reason = "nested too deeply" if isinstance(error, RecursionError) else printable(error)
         raise CorruptData(f"{path} cannot be read: {reason}") from None
     if not isinstance(content, dict):
         raise CorruptData(f"{path} holds no JSON object")

@@ -24,7 +24,11 @@ from headwise.core.errors import ConfigError, CorruptData, HeadwiseError
 from headwise.probe.foreign_config import first_line
 
 MODULES_PER_TENSOR, FEWEST_MODULES = 30, 1000
-WEIGHTS_OVER, BYTES_OVER = 3, 2**30
+WEIGHTS_OVER, WEIGHTS_MORE = 3, 2**26
+"""Bytes of parameters: a multiple of those stored, and some more. What is missing is filled with random numbers by the
+library before it is reported, which takes seconds for every hundred megabytes."""
+BUFFERS_MORE = 2**30
+"""Bytes of tables that a model computes for itself, such as masks and positions."""
 SECONDS = 10.0
 """Of the processor; the largest open models take less than two."""
 
@@ -36,7 +40,11 @@ def require_reasonable_size(kind: Any, config: Any, tensors: Mapping[str, Tensor
     loose; a weight that is really missing is found when the model is filled.
     """
     stored = sum(tensor.numel() * max(tensor.element_size(), 4) for tensor in tensors.values())
-    bound = _Bound(modules=FEWEST_MODULES + MODULES_PER_TENSOR * len(tensors), room=WEIGHTS_OVER * stored + BYTES_OVER)
+    bound = _Bound(
+        modules=FEWEST_MODULES + MODULES_PER_TENSOR * len(tensors),
+        weights=WEIGHTS_OVER * stored + WEIGHTS_MORE,
+        buffers=WEIGHTS_OVER * stored + BUFFERS_MORE,
+    )
     try:
         with torch.device("meta"), bound.watching():
             kind(copy.deepcopy(config))
@@ -60,8 +68,8 @@ class TooLarge(Exception):
 class _Bound:
     """Counts what is registered in modules of this thread, and stops it."""
 
-    def __init__(self, *, modules: int, room: int) -> None:
-        self.modules, self.room = modules, room
+    def __init__(self, *, modules: int, weights: int, buffers: int) -> None:
+        self.modules, self.weights, self.buffers = modules, weights, buffers
         self.thread = threading.get_ident()
 
     @contextmanager
@@ -70,8 +78,8 @@ class _Bound:
         with ExitStack() as stack:
             for register, count in (
                 (hooks.register_module_module_registration_hook, self._part),
-                (hooks.register_module_parameter_registration_hook, self._numbers),
-                (hooks.register_module_buffer_registration_hook, self._numbers),
+                (hooks.register_module_parameter_registration_hook, self._parameter),
+                (hooks.register_module_buffer_registration_hook, self._buffer),
             ):
                 stack.callback(register(count).remove)
             stack.enter_context(_processor_time(SECONDS))
@@ -83,11 +91,17 @@ class _Bound:
             if self.modules < 0:
                 raise TooLarge("too many parts")
 
-    def _numbers(self, module: nn.Module, name: str, numbers: Tensor | None) -> None:
-        if numbers is not None and threading.get_ident() == self.thread:
-            self.room -= numbers.numel() * numbers.element_size()
-            if self.room < 0:
+    def _parameter(self, module: nn.Module, name: str, parameter: nn.Parameter | None) -> None:
+        if parameter is not None and threading.get_ident() == self.thread:
+            self.weights -= parameter.numel() * parameter.element_size()
+            if self.weights < 0:
                 raise TooLarge("too many parameters")
+
+    def _buffer(self, module: nn.Module, name: str, buffer: Tensor | None) -> None:
+        if buffer is not None and threading.get_ident() == self.thread:
+            self.buffers -= buffer.numel() * buffer.element_size()
+            if self.buffers < 0:
+                raise TooLarge("tables of too many numbers")
 
 
 @contextmanager

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from headwise.core.errors import ConfigError
+from headwise.probe.foreign_json import printable
 from headwise.probe.optional import require
 
 TOKENIZER = "tokenizer.json"
@@ -34,7 +35,7 @@ def read_tokens(path: Path, *, sequences: int, length: int, tokenizer: Path) -> 
     except RecursionError:
         raise ConfigError(f"--tokens {path} cannot be read: nested too deeply") from None
     except (OSError, ValueError, SyntaxError, TypeError, OverflowError, MemoryError) as error:
-        reason = (str(error).strip() or type(error).__name__).splitlines()[0]
+        reason = printable(error, most=300) or type(error).__name__
         raise ConfigError(f"--tokens {path} cannot be read: {reason}") from None
     if ids.dtype.kind not in "iu" or ids.ndim not in (1, 2) or not ids.size:
         raise ConfigError(f"--tokens {path} holds {ids.dtype} of shape {ids.shape}; give rows of whole numbers")
@@ -70,7 +71,7 @@ def _from_text(path: Path, folder: Path) -> Any:
     except BaseException as error:  # the library's own panics are no ordinary exceptions
         if isinstance(error, KeyboardInterrupt | SystemExit | MemoryError):
             raise
-        reason = (str(error).strip() or type(error).__name__).splitlines()[0][:300]
+        reason = printable(error, most=300) or type(error).__name__
         raise ConfigError(
             f"{folder} has no usable {TOKENIZER} for {path}; give ids as .npy or .json ({reason})"
         ) from None

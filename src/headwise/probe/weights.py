@@ -17,7 +17,7 @@ from torch import Tensor
 
 from headwise.core.errors import ConfigError, CorruptData
 from headwise.probe.foreign_config import first_line
-from headwise.probe.foreign_json import read_foreign_json, require_file
+from headwise.probe.foreign_json import printable, read_foreign_json, require_file
 
 Pickle = Literal["refuse", "weights-only"]
 
@@ -41,11 +41,11 @@ def read_weights(folder: Path, *, pickle: Pickle) -> dict[str, Tensor]:
         with _damage_named(path):
             part = _read_safetensors(path) if safe else _read_pickle(path)
         if twice := tensors.keys() & part.keys():
-            raise CorruptData(f"{path} holds {min(twice)}, which another file of {folder} holds too")
+            raise CorruptData(f"{path} holds {printable(min(twice))}, which another file of {folder} holds too")
         tensors |= part
     absent = next((name for name in index if name not in tensors), None)
     if absent is not None:
-        raise CorruptData(f"{found} lists {absent}, which {folder / index[absent]} does not hold")
+        raise CorruptData(f"{found} lists {printable(absent)}, which {folder / index[absent]} does not hold")
     if not tensors:
         raise CorruptData(f"{found} holds no weights")
     return tensors
@@ -70,10 +70,10 @@ def _read_index(path: Path, *, suffix: str) -> dict[str, str]:
         raise CorruptData(f"{path} has no weight_map from weights to files")
     for name in sorted(set(index.values())):
         if name != Path(name).name or "\\" in name or "\0" in name or name in ("", ".", ".."):
-            raise ConfigError(f"{path} names {name[:120]!r}, which is no file of its folder; it is not read")
+            raise ConfigError(f"{path} names {printable(name)!r}, which is no file of its folder; it is not read")
         if not name.endswith(suffix):
             raise ConfigError(
-                f"{path} names {name[:120]!r}, which is no {suffix} file; a pickle can run code and is not read"
+                f"{path} names {printable(name)!r}, which is no {suffix} file; a pickle can run code and is not read"
             )
     return index
 
