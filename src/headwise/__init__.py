@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from headwise.view.figures import draw_phases, draw_run, draw_theory
     from headwise.view.report.page import page, refresh_page
 
-_HOMES = {
+_HOME = {
     "FlowConfig": "headwise.flow.config",
     "ModelConfig": "headwise.model.config",
     "RunConfig": "headwise.study.config",
@@ -119,9 +119,9 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
+    if name not in _HOME:
         raise AttributeError(f"headwise has no {name!r}; it has {', '.join(__all__)}")
-    return getattr(import_module(_HOMES[name]), _OWN_NAMES.get(name, name))
+    return getattr(import_module(_HOME[name]), _OWN_NAMES.get(name, name))
 
 
 def __dir__() -> list[str]:

@@ -32,4 +32,10 @@ def run(arguments: argparse.Namespace, extra: list[str]) -> int:
     return 0
 
 
-COMMAND = Command("bench", "how fast each path is here, and which is in use", add, run)
+COMMAND = Command(
+    "bench",
+    "how fast each path is here, and which is in use",
+    add,
+    run,
+    functions=("benchmark",),
+)

@@ -34,4 +34,16 @@ def run(arguments: argparse.Namespace, extra: list[str]) -> int:
     return 0
 
 
-COMMAND = Command("list", "the experiments, or the runs kept under a directory", add, run)
+COMMAND = Command(
+    "list",
+    "the experiments, or the runs kept under a directory",
+    add,
+    run,
+    functions=(
+        "list_experiments",
+        "list_runs",
+    ),
+    instead={
+        "runs": "list_runs(DIR)",
+    },
+)

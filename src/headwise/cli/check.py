@@ -39,4 +39,16 @@ def show_progress(done: int, total: int) -> None:
         print(f"\r{done}/{total} statements", end="\n" if done == total else "", file=sys.stderr, flush=True)
 
 
-COMMAND = Command("check", "test every statement of the paper, as printed and as corrected", add, run)
+COMMAND = Command(
+    "check",
+    "test every statement of the paper, as printed and as corrected",
+    add,
+    run,
+    functions=(
+        "check",
+        "list_statements",
+    ),
+    instead={
+        "only_list": "list_statements()",
+    },
+)

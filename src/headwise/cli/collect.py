@@ -29,4 +29,10 @@ def run(arguments: argparse.Namespace, extra: list[str]) -> int:
     return 0
 
 
-COMMAND = Command("collect", "gather runs of one or several roots into two Parquet tables", add, run)
+COMMAND = Command(
+    "collect",
+    "gather runs of one or several roots into two Parquet tables",
+    add,
+    run,
+    functions=("collect",),
+)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn, Protocol
 
@@ -26,12 +26,18 @@ class Parser(argparse.ArgumentParser):
 
 @dataclass(frozen=True)
 class Command:
-    """One subcommand: `add` declares its arguments, `run` does the work and returns the exit code."""
+    """One subcommand: `add` declares its arguments, `run` calls its functions and returns the exit code.
+
+    `functions` names the functions of `headwise` that do the work. An option has the name and the default of a
+    parameter of one of them, or stands in `instead` with what one writes in Python; docs/python.md shows both.
+    """
 
     name: str
     summary: str
     add: Callable[[argparse.ArgumentParser], None]
     run: Callable[[argparse.Namespace, list[str]], int]
+    functions: tuple[str, ...] = ()
+    instead: Mapping[str, str] = field(default_factory=dict)
 
 
 COMMANDS: dict[str, Command] = {}

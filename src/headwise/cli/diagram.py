@@ -37,4 +37,10 @@ def run(arguments: argparse.Namespace, extra: list[str]) -> int:
     return 0
 
 
-COMMAND = Command("diagram", "draw a phase diagram over two config keys", add, run)
+COMMAND = Command(
+    "diagram",
+    "draw a phase diagram over two config keys",
+    add,
+    run,
+    functions=("draw_diagram",),
+)

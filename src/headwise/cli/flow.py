@@ -109,4 +109,22 @@ def _solve_seeds(config: FlowConfig, arguments: argparse.Namespace) -> int:
     return 0
 
 
-COMMAND = Command("flow", "solve the regression flow of §3 and keep it as a run", add, run)
+COMMAND = Command(
+    "flow",
+    "solve the regression flow of §3 and keep it as a run",
+    add,
+    run,
+    functions=(
+        "keep_flow",
+        "simulate",
+        "simulate_seeds",
+        "flow_preset",
+        "draw_run",
+        "draw_theory",
+    ),
+    instead={
+        **{name: f'flow_preset().changed({{"{name}": ...}})' for name in SHORTCUTS},
+        "figure": "draw_run(keep_flow().trajectory, to=FILE)",
+        "overlay": "draw_theory(to=FILE)",
+    },
+)

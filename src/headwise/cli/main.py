@@ -20,6 +20,8 @@ from headwise.cli.overrides import take_config_options
 from headwise.core.errors import HeadwiseError
 from headwise.core.glossary import explain
 
+__all__ = ["COMMANDS", "build_parser", "main"]
+
 MODULES = (
     "train",
     "show",

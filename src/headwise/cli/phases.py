@@ -57,4 +57,18 @@ def run(arguments: argparse.Namespace, extra: list[str]) -> int:
     return 0
 
 
-COMMAND = Command("phases", "when the heads compete, when one leaves, and how sure that is", add, run)
+COMMAND = Command(
+    "phases",
+    "when the heads compete, when one leaves, and how sure that is",
+    add,
+    run,
+    functions=(
+        "detect",
+        "detect_seeds",
+        "draw_phases",
+    ),
+    instead={
+        "runs": "detect(load(RUN)), detect_seeds([load(RUN), ...])",
+        "figure": "draw_phases(RUN, to=FILE)",
+    },
+)

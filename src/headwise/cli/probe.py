@@ -84,4 +84,16 @@ def run(arguments: argparse.Namespace, extra: list[str]) -> int:
     return 0
 
 
-COMMAND = Command("probe", "the heads of your own model, from a folder of its checkpoints", add, run)
+COMMAND = Command(
+    "probe",
+    "the heads of your own model, from a folder of its checkpoints",
+    add,
+    run,
+    functions=(
+        "probe_folder",
+        "draw_run",
+    ),
+    instead={
+        "figure": "draw_run(probe_folder(DIR).trajectory, to=FILE)",
+    },
+)

@@ -43,4 +43,16 @@ def run(arguments: argparse.Namespace, extra: list[str]) -> int:
     return 0
 
 
-COMMAND = Command("report", "one HTML page of runs, seeds or comparisons", add, run)
+COMMAND = Command(
+    "report",
+    "one HTML page of runs, seeds or comparisons",
+    add,
+    run,
+    functions=(
+        "page",
+        "refresh_page",
+    ),
+    instead={
+        "watch": "refresh_page(RUNS)",
+    },
+)

@@ -64,10 +64,10 @@ def run(arguments: argparse.Namespace, extra: list[str]) -> int:
 
         print_result(list_claims(arguments.scale), arguments)
         return 0
-    from headwise.paper.reproduce import ON_ONE_RUN, judge, reproduce
+    from headwise.paper.reproduce import judge, reproduce
 
     if arguments.run is not None:
-        print_result(judge(arguments.run, arguments.names or ON_ONE_RUN), arguments)
+        print_result(judge(arguments.run, arguments.names), arguments)
         return 0
     found = reproduce(
         "all" if arguments.all else arguments.names,
@@ -89,4 +89,19 @@ def run(arguments: argparse.Namespace, extra: list[str]) -> int:
     return 4 if found.failed else 0
 
 
-COMMAND = Command("reproduce", "every figure and claim of the paper, with a verdict", add, run)
+COMMAND = Command(
+    "reproduce",
+    "every figure and claim of the paper, with a verdict",
+    add,
+    run,
+    functions=(
+        "reproduce",
+        "judge",
+        "list_claims",
+    ),
+    instead={
+        "all": 'reproduce("all")',
+        "list": "list_claims()",
+        "run": "judge(RUN)",
+    },
+)

@@ -33,4 +33,16 @@ def run(arguments: argparse.Namespace, extra: list[str]) -> int:
     return 0
 
 
-COMMAND = Command("show", "the state and the results of a stored run", add, run)
+COMMAND = Command(
+    "show",
+    "the state and the results of a stored run",
+    add,
+    run,
+    functions=(
+        "show",
+        "draw_run",
+    ),
+    instead={
+        "figure": "draw_run(RUN, to=FILE)",
+    },
+)

@@ -8,7 +8,7 @@ from typing import Any
 from headwise.cli.command import Command, print_result, quietly, say
 from headwise.cli.overrides import literal
 from headwise.cli.seeds import parse_seeds
-from headwise.cli.train import add_experiment_arguments, resolve_arguments
+from headwise.cli.train import INSTEAD, add_experiment_arguments, resolve_arguments
 from headwise.core.errors import ConfigError, SomeRunsFailed
 from headwise.study.cluster_config import read_cluster
 from headwise.study.grid import split_values
@@ -94,4 +94,18 @@ def _axes(texts: list[str], option: str) -> dict[str, list[Any]]:
     return axes
 
 
-COMMAND = Command("sweep", "train over a grid of settings and seeds", add, run)
+COMMAND = Command(
+    "sweep",
+    "train over a grid of settings and seeds",
+    add,
+    run,
+    functions=(
+        "sweep",
+        "plan_sweep",
+        "experiment",
+    ),
+    instead={
+        **INSTEAD,
+        "dry_run": "plan_sweep(CONFIG)",
+    },
+)

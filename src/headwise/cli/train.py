@@ -27,6 +27,14 @@ SHORTCUTS = {
 }
 """Short options and the config keys they stand for."""
 
+INSTEAD = {
+    "experiment": "experiment(NAME)",
+    "preset": "experiment(NAME, PRESET)",
+    "config": "experiment(NAME, changes=tomllib.load(FILE))",
+    **{name: f'experiment(NAME, changes={{"{key}": ...}})' for name, key in SHORTCUTS.items() if name != "seed"},
+}
+"""What one writes in Python for the options of every command that trains."""
+
 
 def add(parser: argparse.ArgumentParser) -> None:
     add_experiment_arguments(parser)
@@ -142,4 +150,19 @@ def stop_on_signal() -> Iterator[_Stop]:
             signal.signal(number, handler)
 
 
-COMMAND = Command("train", "train one model and keep everything it did", add, run)
+COMMAND = Command(
+    "train",
+    "train one model and keep everything it did",
+    add,
+    run,
+    functions=(
+        "train",
+        "experiment",
+        "show",
+    ),
+    instead={
+        **INSTEAD,
+        "seed": 'experiment(NAME, changes={"seed": ...})',
+        "dry_run": "headwise.study.run_location.run_location(CONFIG, OUT)",
+    },
+)

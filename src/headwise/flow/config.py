@@ -27,6 +27,10 @@ class FlowConfig(Config):
 
     Strengths are `m**(h-k) * b0` for group k unless `strengths` gives them. Equal strengths are allowed: stage times
     are then still the crossings of the loss levels, but which group comes first is decided by the noise alone.
+
+    >>> from headwise import FlowConfig
+    >>> FlowConfig(start="B", T=20).changed({"m": 1.3}).m
+    1.3
     """
 
     h: Annotated[int, Field(ge=1, description="number of features, one group of positions each")] = 3

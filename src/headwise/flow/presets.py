@@ -31,6 +31,7 @@ PRESETS: dict[str, Callable[[], FlowConfig]] = {"published": published_flow, "te
 def flow_preset(preset: str | None = None) -> FlowConfig:
     """The flow of a reading of the paper, or without one the flow that fits the paper's stage boundaries.
 
+    >>> from headwise import flow_preset
     >>> flow_preset("text").noise, flow_preset("published").method, flow_preset().noise
     ('s-cov', 'euler', 'logit')
     """

@@ -27,6 +27,10 @@ class ModelConfig(Config):
     A one-hot embedding makes the stream the concatenation [token; position] of the paper's construction and needs no
     width; a learned one adds positions of size `width`. `score` keeps query and key matrices apart (`product`) or
     merges them into one matrix A_k (`merged`). Without an output matrix each head writes to the stream directly.
+
+    >>> from headwise import ModelConfig
+    >>> ModelConfig(heads=4).score
+    'merged'
     """
 
     heads: Annotated[int, Field(ge=1, le=1024)] = 3

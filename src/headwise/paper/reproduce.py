@@ -110,8 +110,10 @@ def reproduce(
     return Reproduction(Verdicts(tuple(results.verdicts)), results.file, results.page, tuple(failed))
 
 
-def judge(run: Path | str, names: Sequence[str] = ON_ONE_RUN) -> Verdicts:
-    """Verdicts on one stored run, for claims that need no other.
+def judge(run: Path | str, names: Sequence[str] = ()) -> Verdicts:
+    """Verdicts on one stored run, for the named claims or for order, competition, offshoot and specialisation.
+
+    Only claims that need no other run can be decided.
 
     >>> import tempfile
     >>> from headwise import experiment, judge, list_runs, train
@@ -123,7 +125,7 @@ def judge(run: Path | str, names: Sequence[str] = ON_ONE_RUN) -> Verdicts:
     ['not reproduced']
     """
     claims = []
-    for entry in select(names):
+    for entry in select(names or ON_ONE_RUN):
         if not isinstance(entry, Claim):
             raise ConfigError(f"{entry.name} is a {entry.kind}; --run judges claims")
         claims.append(entry)

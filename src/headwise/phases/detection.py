@@ -38,7 +38,7 @@ def detect(run: xr.Dataset, *, groups: Groups = "given", thresholds: Thresholds 
     A variable that is missing is named in the notes, and the views that remain possible are made. `groups="found"`
     ignores the groups a trajectory names and finds the patterns in its attention.
 
-    >>> from headwise import FlowConfig, simulate
+    >>> from headwise import FlowConfig, detect, simulate
     >>> report = detect(simulate(FlowConfig(start="B", t_end=400.0)))
     >>> report
     <RunReport: steps 0 to 400; stages: function 0, loss 3, heads 2; 1 offshoot; views agree>
@@ -84,7 +84,7 @@ def detect_seeds(
 
     `runs` is a sequence of trajectories or one Dataset with a `seed` dimension; a single run is a report of one seed.
 
-    >>> from headwise import FlowConfig, simulate
+    >>> from headwise import FlowConfig, detect_seeds, simulate
     >>> flows = [simulate(FlowConfig(start="noise", t_end=400.0), seed=seed) for seed in (0, 1)]
     >>> report = detect_seeds(flows)
     >>> report

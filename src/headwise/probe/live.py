@@ -133,5 +133,14 @@ def watch(
     arguments (`attention_mask` marks padding); it is copied. `every`: optimiser steps between looks. `queries`: count
     the last so many positions only. `lags`: how far back attention is kept by lag. `induction`: whether each look also
     takes an induction score on repeated sequences. `adapter`: instead of the one that claims the model.
+
+    >>> import torch
+    >>> from headwise import watch
+    >>> model = torch.nn.TransformerEncoderLayer(8, nhead=2, batch_first=True)
+    >>> with watch(model, tokens=torch.randn(3, 6, 8), every=2) as w:
+    ...     for _ in range(4):
+    ...         w.step()  # after each step of your optimiser
+    >>> w.trajectory["step"].values.tolist(), w.trajectory.sizes["head"]
+    ([0, 2, 4], 2)
     """
     return Watch(model, Probe(tokens, queries=queries, lags=lags, induction=induction, adapter=adapter), every=every)

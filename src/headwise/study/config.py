@@ -30,7 +30,14 @@ YOUNGER_KEYS: tuple[tuple[str, str, Any], ...] = (
 
 
 class RunConfig(Config):
-    """Task, model, training and measurement of one run, with the seed everything is drawn from."""
+    """Task, model, training and measurement of one run, with the seed everything is drawn from.
+
+    `experiment` makes one from a name; a stored run's `config.json` is one too.
+
+    >>> from headwise import RunConfig, TaskConfig
+    >>> RunConfig(experiment="mine", preset="text", task=TaskConfig(m=1.3)).changed({"seed": 4}).task.m
+    1.3
+    """
 
     experiment: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")]
     preset: Preset

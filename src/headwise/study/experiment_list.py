@@ -29,6 +29,7 @@ class ExperimentList:
 def list_experiments() -> ExperimentList:
     """The experiments that `experiment` and `headwise train` know.
 
+    >>> from headwise import list_experiments
     >>> print(list_experiments().about["no-mlp"])
     The full decoder without its MLP.
     """

@@ -25,6 +25,10 @@ class TaskConfig(Config):
     """A Markov chain of order w over d tokens whose next-token logits add up over h groups of lags (Eq. 1).
 
     Group 1 is the most important. Importance is `m**(h-k) * b0` for group k unless `norms` gives it.
+
+    >>> from headwise import TaskConfig
+    >>> TaskConfig(d=20, groups=((1, 2), (3,)), h=2).changed({"m": 1.3}).m
+    1.3
     """
 
     d: Annotated[int, Field(ge=2, le=20_000, description="dictionary size")] = 50

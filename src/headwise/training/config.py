@@ -17,7 +17,12 @@ OPTIMIZERS = (
 
 
 class TrainConfig(Config):
-    """Optimiser, data and schedule; the defaults are the paper's tables."""
+    """Optimiser, data and schedule; the defaults are the paper's tables.
+
+    >>> from headwise import TrainConfig
+    >>> TrainConfig(steps=100, optimizer="SGD").batch
+    3000
+    """
 
     steps: Annotated[int, Field(ge=0, le=1_000_000_000)] = 2000
     batch: Annotated[
