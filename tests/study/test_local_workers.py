@@ -15,6 +15,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+from tests.study import worker_tasks
 from tests.study.test_sweep import TINY, workers_of
 
 from headwise.core.errors import RunFailed
@@ -23,6 +24,8 @@ from headwise.study import local_workers
 from headwise.study.executors import open_pool
 
 Address = tuple[str, int]
+SECONDS = 240
+"""Long enough for a new process on a machine with much else to do."""
 
 
 def listening() -> set[Address]:
@@ -66,66 +69,36 @@ def test_no_other_process_reaches_the_workers(tmp_path: Path) -> None:
         assert answers(8787) == dashboard
 
 
-def die_once(mark: str, number: int) -> int:
-    """Kills its own process the first time, answers the second."""
-    if not Path(mark).exists():
-        Path(mark).touch()
-        os.kill(os.getpid(), number)
-        time.sleep(60)
-    return os.getpid()
-
-
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSEGV])
 def test_a_task_whose_worker_died_is_given_to_the_next(tmp_path: Path, number: int) -> None:
     with open_pool("local", workers=2) as pool:
-        tasks = [pool.executor.submit(die_once, str(tmp_path / str(i)), number) for i in range(2)]
-        assert all(task.result(60) != os.getpid() for task in tasks)
+        tasks = [pool.executor.submit(worker_tasks.die_once, str(tmp_path / str(i)), number) for i in range(2)]
+        assert all(task.result(SECONDS) != os.getpid() for task in tasks)
         assert pool.count_workers() == 2
 
 
 def test_a_task_that_kills_every_worker_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(local_workers, "LOST_WORKERS_TOLERATED", 3)
     with open_pool("local", workers=2) as pool:
-        assert isinstance(pool.executor.submit(os._exit, 9).exception(60), RunFailed)
-        assert pool.executor.submit(abs, -1).result(60) == 1
-
-
-class Awkward(Exception):
-    """Cannot be made from its own arguments, so a pickle of it cannot be read."""
-
-    def __init__(self, one: int, two: int) -> None:
-        super().__init__(f"{one} and {two}")
-
-
-def complain() -> None:
-    raise Awkward(1, 2)
-
-
-def answer_with_a_function() -> Callable[[], None]:
-    return lambda: None
+        assert isinstance(pool.executor.submit(os._exit, 9).exception(SECONDS), RunFailed)
+        assert pool.executor.submit(abs, -1).result(SECONDS) == 1
 
 
 def test_errors_and_answers_that_cannot_be_sent_are_told() -> None:
     with open_pool("local", workers=2) as pool:
         with pytest.raises(ZeroDivisionError):
-            pool.executor.submit(divmod, 1, 0).result(60)
+            pool.executor.submit(divmod, 1, 0).result(SECONDS)
         with pytest.raises(RunFailed, match="Awkward: 1 and 2"):
-            pool.executor.submit(complain).result(60)
+            pool.executor.submit(worker_tasks.complain).result(SECONDS)
         with pytest.raises(Exception, match="pickle"):
-            pool.executor.submit(answer_with_a_function).result(60)
-        assert pool.executor.submit(abs, -1).result(60) == 1
-
-
-def one_thread() -> tuple[str | None, int]:
-    import torch
-
-    return os.environ.get("OMP_NUM_THREADS"), torch.get_num_threads()
+            pool.executor.submit(worker_tasks.answer_with_a_function).result(SECONDS)
+        assert pool.executor.submit(abs, -1).result(SECONDS) == 1
 
 
 def test_a_worker_uses_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OMP_NUM_THREADS", "2")
     with open_pool("local", workers=2) as pool:
-        assert pool.executor.submit(one_thread).result(60) == ("1", 1)
+        assert pool.executor.submit(worker_tasks.one_thread).result(SECONDS) == ("1", 1)
     assert os.environ["OMP_NUM_THREADS"] == "2"
 
 
@@ -143,22 +116,8 @@ def test_a_script_without_a_guard_is_told_so(tmp_path: Path) -> None:
     assert "needs `if __name__ == '__main__':`" in done.stdout
 
 
-def wait_until_asked(mark: str) -> str:
-    """Like a run: looks between steps whether it is to stop, and saves then."""
-    Path(mark).touch()
-    while not local_workers.stop_asked():
-        time.sleep(0.01)
-    Path(mark + "-saved").touch()
-    return "half done"
-
-
-def ignore(mark: str) -> None:
-    Path(mark).touch()
-    time.sleep(600)
-
-
 def until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 120
+    deadline = time.monotonic() + SECONDS
     while not condition():
         assert time.monotonic() < deadline
         time.sleep(0.02)
@@ -167,8 +126,8 @@ def until(condition: Callable[[], bool]) -> None:
 def test_leaving_lets_a_task_save_and_kills_what_does_not_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(local_workers, "STOP_SECONDS", 1.0)
     with open_pool("local", workers=2) as pool:
-        pool.executor.submit(wait_until_asked, str(tmp_path / "good"))
-        pool.executor.submit(ignore, str(tmp_path / "bad"))
+        pool.executor.submit(worker_tasks.wait_until_asked, str(tmp_path / "good"))
+        pool.executor.submit(worker_tasks.ignore, str(tmp_path / "bad"))
         waiting = pool.executor.submit(abs, -1)
         until(lambda: (tmp_path / "good").exists() and (tmp_path / "bad").exists())
     assert (tmp_path / "good-saved").exists()
