@@ -87,6 +87,13 @@ def test_a_damaged_flow_is_named_with_exit_3(capsys: pytest.CaptureFixture[str],
     assert answer(capsys, *small_flow(tmp_path))["run"] == str(folder)
 
 
+def test_a_flow_that_cannot_be_solved_leaves_nothing(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    arguments = ["--preset", "published", "--m", "30", "--euler_step", "2", "--t-end", "50", "--out", str(tmp_path)]
+    assert main(["flow", *arguments]) == 1
+    assert "lower euler_step" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_flow_kept_without_its_numbers_is_solved_for_them(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     """Flows of the first version had no results in their manifest."""
     first = answer(capsys, *small_flow(tmp_path))

@@ -127,9 +127,18 @@ def test_the_python_of_the_readme_runs(tmp_path: Path, monkeypatch: pytest.Monke
 
 def test_flows_are_checked_too(tmp_path: Path) -> None:
     broken = FlowConfig().model_copy(update={"h": 0})
-    for solve in (headwise.simulate, headwise.simulate_seeds, lambda given: headwise.keep_flow(given, out=tmp_path)):
+    for solve in (
+        headwise.simulate,
+        lambda given: headwise.simulate_seeds([0], given),
+        lambda given: headwise.keep_flow(given, out=tmp_path),
+    ):
         with pytest.raises(ConfigError, match=r"^h: Input should be greater than or equal to 1 \(got 0\)$"):
             solve(broken)
         with pytest.raises(ConfigError, match=r"^a FlowConfig is needed \(got a RunConfig\)$"):
             solve(tiny())  # type: ignore[arg-type]
+    for solve in (headwise.simulate, headwise.keep_flow):
+        with pytest.raises(ConfigError, match=r"^seed = -1 must not be negative$"):
+            solve(seed=-1)
+    with pytest.raises(ConfigError, match=r"^seed = -1 must not be negative$"):
+        headwise.simulate_seeds([0, -1])
     assert not list(tmp_path.iterdir())

@@ -11,6 +11,13 @@ from enum import IntEnum
 import numpy as np
 
 from headwise.core.config import Config
+from headwise.core.errors import ConfigError
+
+
+def check_seed(seed: int) -> None:
+    """Refuse a seed that no generator takes."""
+    if seed < 0:
+        raise ConfigError(f"seed = {seed} must not be negative")
 
 
 class Stream(IntEnum):

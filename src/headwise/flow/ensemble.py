@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from headwise.core.errors import ConfigError
+from headwise.core.seeds import check_seed
 from headwise.flow.batch import integrate_batch
 from headwise.flow.config import FlowConfig, head_count
 from headwise.flow.heads import contributions
@@ -145,9 +146,10 @@ def ensemble(
     Only the flow of all heads in the reduction, by DOP853, is batched: other systems are refused.
     """
     flows = list(flows)
-    for config, _ in flows:
+    for config, seed in flows:
+        check_seed(seed)
         if config.system != "heads" or config.method != "DOP853" or config.state != "reduced" or config.chart != "q":
-            raise ConfigError("an ensemble needs system = heads, state = reduced, chart = q and method = DOP853")
+            raise ConfigError("--seeds needs system = heads, state = reduced, chart = q and method = DOP853")
     if batch < 1:
         raise ConfigError(f"batch = {batch} must be at least 1")
     workers = workers if workers is not None else max(1, os.cpu_count() or 1)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from headwise.core.config import validated
+from headwise.core.seeds import check_seed
 from headwise.core.trajectory import assemble, head_overlap
 from headwise.flow.config import FlowConfig, group_positions, group_weights, head_count
 from headwise.flow.full import FullSystem
@@ -60,6 +61,7 @@ class SolvedFlow:
 def solve_flow(config: FlowConfig, seed: int = 0) -> SolvedFlow:
     """Solve the system that the config names."""
     config = validated(FlowConfig, config)
+    check_seed(seed)
     target = build_target(config, seed)
     if config.state == "full":
         features, heads = feature_matrices(config, seed), head_count(config)

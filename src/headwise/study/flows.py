@@ -12,6 +12,7 @@ import numpy as np
 
 from headwise.core.config import content_hash, validated
 from headwise.core.errors import CorruptData
+from headwise.core.seeds import check_seed
 from headwise.core.text import wrap
 from headwise.flow.config import FlowConfig
 from headwise.store import RunDirectory, check_writable, describe_run, load_trajectory, now, run_path
@@ -66,12 +67,12 @@ def keep_flow(config: FlowConfig = DEFAULT, seed: int = 0, *, out: Path | str = 
     [21.7]
     """
     config = validated(FlowConfig, config)
+    check_seed(seed)
     run = RunDirectory(flow_path(config, seed, out))
     manifest = run.read_manifest()
     if manifest is None:
         check_writable(out)
-        with run.writing():
-            manifest = run.read_manifest() or _solve_into(run, config, seed)
+        manifest = _solve_into(run, config, seed)
     try:
         run.read_config()
         trajectory = load_trajectory(run.path)
@@ -93,32 +94,38 @@ def _results(config: FlowConfig, seed: int) -> dict[str, Any]:
 
 
 def _solve_into(run: RunDirectory, config: FlowConfig, seed: int) -> dict[str, Any]:
-    """Solve a flow and write it into its run directory; returns the manifest as it was stored."""
+    """Solve a flow and write it into its run directory, where nothing is left of a flow that cannot be solved.
+
+    Returns the manifest as it was stored.
+    """
     from headwise.flow.simulate import sample_flow, solve_flow, summarise
 
     started = now()
     flow = solve_flow(config, seed)
     samples = sample_flow(flow)
     end = int(np.ceil(samples.times[-1]))
-    run.discard_after(-1)
-    run.start(
-        config.model_dump(mode="json"),
-        coordinates=samples.coordinates,
-        attributes={**samples.attributes, "experiment": "flow", "seed": seed},
-    )
-    run.write_metrics(end, steps=samples.times, variables=samples.variables)
-    about = describe_run(
-        status="finished",
-        steps=end,
-        device="cpu",
-        threads=1,
-        argv=sys.argv,
-        started=started,
-        ended=now(),
-        engine=config.method,
-    )
-    run.finish({**about, RESULTS: summarise(flow, seed)})
-    manifest = run.read_manifest()
+    with run.writing():
+        if (stored := run.read_manifest()) is not None:
+            return stored
+        run.discard_after(-1)
+        run.start(
+            config.model_dump(mode="json"),
+            coordinates=samples.coordinates,
+            attributes={**samples.attributes, "experiment": "flow", "seed": seed},
+        )
+        run.write_metrics(end, steps=samples.times, variables=samples.variables)
+        about = describe_run(
+            status="finished",
+            steps=end,
+            device="cpu",
+            threads=1,
+            argv=sys.argv,
+            started=started,
+            ended=now(),
+            engine=config.method,
+        )
+        run.finish({**about, RESULTS: summarise(flow, seed)})
+        manifest = run.read_manifest()
     assert manifest is not None
     return manifest
 

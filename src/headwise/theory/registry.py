@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from headwise.core.errors import ConfigError
+from headwise.core.seeds import check_seed
 from headwise.flow.workers import process_pool
 from headwise.theory.statement import Outcome, Search, Statement
 
@@ -108,8 +109,7 @@ def check_statement(name: str, trials: int = TRIALS, seed: int = 0) -> Result:
     """Both checks of one statement. Its random numbers depend on the seed and its own name alone."""
     if trials < 1:
         raise ConfigError(f"trials = {trials} must be at least 1")
-    if seed < 0:
-        raise ConfigError(f"seed = {seed} must not be negative")
+    check_seed(seed)
     statement = load_statement(name)
 
     def fresh(purpose: int) -> np.random.Generator:
