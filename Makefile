@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 export OMP_NUM_THREADS := 1
 
-.PHONY: demo test test-all lint install clean
+.PHONY: demo test test-all faults lint install clean
 
 install: $(VENV)/.installed
 
@@ -37,6 +37,15 @@ test: lint
 
 test-all: lint $(VENV)/.lens
 	$(BIN)/python -m pytest -n 2
+
+# Crashes, errors, damage, nonsense, signals and hosts, in an hour on two cores; writes docs/reliability.md.
+$(VENV)/.faults: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[test,faults]' \
+	  || echo "atheris could not be installed: its part will not pass" >&2
+	touch $@
+
+faults: $(VENV)/.faults
+	$(BIN)/python -m tests.faults
 
 clean:
 	rm -rf $(VENV) build src/*.egg-info demo
