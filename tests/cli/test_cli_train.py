@@ -298,11 +298,11 @@ def test_reading_and_drawing_need_no_torch(capsys: pytest.CaptureFixture[str], t
     "arguments", [["--help"], ["train", "--help"], ["train", "minimal", "--task.m", "0"], ["list"]], ids=" ".join
 )
 def test_help_and_errors_load_nothing_heavy(arguments: list[str]) -> None:
-    """Seconds cannot be tested on a busy machine; what takes them can: torch, xarray, pandas, scipy, matplotlib."""
+    """Seconds cannot be tested on a busy machine; what takes them can: torch, numpy, xarray and the like."""
     program = (
         "import sys\nfrom headwise.cli.main import main\n"
         f"try:\n    main({arguments!r})\nexcept SystemExit:\n    pass\n"
-        "heavy = {'torch', 'xarray', 'pandas', 'scipy', 'matplotlib', 'pyarrow'} & set(sys.modules)\n"
+        "heavy = {'torch', 'numpy', 'xarray', 'pandas', 'scipy', 'matplotlib', 'pyarrow'} & set(sys.modules)\n"
         "assert not heavy, heavy\n"
     )
     began = time.perf_counter()

@@ -9,7 +9,9 @@ from headwise.cli.command import Command, print_result, refuse_extra, say
 
 def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--batch", type=int, default=3000, metavar="N", help="sequences per step (default: 3000)")
-    parser.add_argument("--repeats", type=int, default=7, metavar="N", help="interleaved repeats (default: 7)")
+    parser.add_argument(
+        "--repeats", type=int, default=7, metavar="N", help="how often each is timed, taking turns (default: 7)"
+    )
     parser.add_argument(
         "--quick",
         dest="extent",
@@ -19,7 +21,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         help="only times: leaves out accuracy, memory and growth, which take most of the minutes",
     )
     parser.add_argument("--json", action="store_true", help="print the result as one JSON document")
-    parser.epilog = "Wants a quiet machine. Everything is measured on one thread, contenders taking turns."
+    parser.epilog = "Needs a machine that does nothing else. Everything is measured on one thread."
 
 
 def run(arguments: argparse.Namespace, extra: list[str]) -> int:
@@ -34,7 +36,7 @@ def run(arguments: argparse.Namespace, extra: list[str]) -> int:
 
 COMMAND = Command(
     "bench",
-    "how fast each path is here, and which is in use",
+    "how fast each way to compute the models is on this machine",
     add,
     run,
     functions=("benchmark",),

@@ -9,8 +9,17 @@ from headwise.cli.command import Command, print_result, refuse_extra, say
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("roots", type=Path, nargs="+", metavar="DIR", help="output roots, as from several machines")
-    parser.add_argument("-o", "--to", type=Path, default=Path("collected"), metavar="DIR", help="default: collected")
+    parser.add_argument(
+        "roots", type=Path, nargs="+", metavar="DIR", help="folders of runs, such as from several machines"
+    )
+    parser.add_argument(
+        "-o",
+        "--to",
+        type=Path,
+        default=Path("collected"),
+        metavar="DIR",
+        help="folder for the tables (default: collected)",
+    )
     parser.add_argument("--json", action="store_true", help="print what was written as one JSON document")
     parser.epilog = (
         "Writes runs.parquet (a row per run: config, last measurement, phase report) and curves.parquet (every curve "
@@ -31,8 +40,9 @@ def run(arguments: argparse.Namespace, extra: list[str]) -> int:
 
 COMMAND = Command(
     "collect",
-    "gather runs of one or several roots into two Parquet tables",
+    "gather runs of one or several folders into two Parquet tables",
     add,
     run,
     functions=("collect",),
+    words=("phase",),
 )

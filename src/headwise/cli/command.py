@@ -12,6 +12,7 @@ from typing import Any, NoReturn, Protocol
 
 from headwise.core.errors import ConfigError
 from headwise.core.keys import nearest_key
+from headwise.core.text import WIDTH, wrap
 
 
 class Parser(argparse.ArgumentParser):
@@ -22,6 +23,17 @@ class Parser(argparse.ArgumentParser):
             given = message.split("'")[1]
             message = f"unknown command {given!r}{nearest_key(given, COMMANDS)}"
         raise ConfigError(" ".join(message.split()))
+
+
+class HelpText(argparse.HelpFormatter):
+    """Help whose words are not broken at hyphens; descriptions and epilogs keep their own lines where these fit."""
+
+    def _split_lines(self, text: str, width: int) -> list[str]:
+        return wrap(" ".join(text.split()), width=width).split("\n")
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        lines = (line if len(line) <= WIDTH else wrap(line) for line in text.split("\n"))
+        return "\n".join(indent + line for line in lines)
 
 
 @dataclass(frozen=True)
@@ -38,6 +50,8 @@ class Command:
     run: Callable[[argparse.Namespace, list[str]], int]
     functions: tuple[str, ...] = ()
     instead: Mapping[str, str] = field(default_factory=dict)
+    words: tuple[str, ...] = ()
+    """Words of the glossary that its help explains."""
 
 
 COMMANDS: dict[str, Command] = {}

@@ -10,8 +10,8 @@ from headwise.cli.command import Command, Several, figure_file, print_json, refu
 
 def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("table", type=Path, metavar="TABLE", help="runs.parquet, as `headwise collect` writes it")
-    parser.add_argument("--x", required=True, metavar="KEY", help="config key across")
-    parser.add_argument("--y", required=True, metavar="KEY", help="config key upwards")
+    parser.add_argument("--x", required=True, metavar="KEY", help="config key along the horizontal axis")
+    parser.add_argument("--y", required=True, metavar="KEY", help="config key along the vertical axis")
     parser.add_argument(
         "--value",
         action=Several,
@@ -21,7 +21,12 @@ def add(parser: argparse.ArgumentParser) -> None:
         "(default: stages)",
     )
     parser.add_argument(
-        "-o", "--to", type=figure_file, default=Path("diagram.png"), metavar="FILE", help="png, pdf or svg, with a CSV"
+        "-o",
+        "--to",
+        type=figure_file,
+        default=Path("diagram.png"),
+        metavar="FILE",
+        help="figure to write, as png, pdf or svg, with its numbers as CSV (default: diagram.png)",
     )
     parser.add_argument("--json", action="store_true", help="print the cells as one JSON document")
 
@@ -43,4 +48,5 @@ COMMAND = Command(
     add,
     run,
     functions=("draw_diagram",),
+    words=("stage", "phase", "offshoot"),
 )

@@ -36,7 +36,9 @@ def add(parser: argparse.ArgumentParser) -> None:
         help="solve for several seeds, such as 0..99, and print a table instead of keeping a run",
     )
     parser.add_argument("--workers", type=int, default=1, metavar="N", help="processes for --seeds (default: 1)")
-    parser.add_argument("--out", type=Path, default=Path("runs"), metavar="DIR", help="root of runs (default: runs)")
+    parser.add_argument(
+        "--out", type=Path, default=Path("runs"), metavar="DIR", help="folder that holds the runs (default: runs)"
+    )
     parser.add_argument(
         "--figure",
         type=figure_file,
@@ -50,12 +52,11 @@ def add(parser: argparse.ArgumentParser) -> None:
         help="draw the theory over the flow, with the numbers beside it as CSV; deviations are printed",
     )
     parser.add_argument("--json", action="store_true", help="print the result as one JSON document")
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = (
-        "Further keys of a flow:\n"
+        "config keys of a flow, with their defaults (each can be given as an option):\n"
         + describe_keys(FlowConfig())
         + (
-            "\n\nExamples:\n"
+            "\n\nexamples:\n"
             "  headwise flow --start B\n"
             "  headwise flow --m 1.3 --T 20 --seed 4 --figure flow.png\n"
             "  headwise flow --seeds 0..99 --workers 2\n"
@@ -127,4 +128,5 @@ COMMAND = Command(
         "figure": "draw_run(keep_flow().trajectory, to=FILE)",
         "overlay": "draw_theory(to=FILE)",
     },
+    words=("reading", "stage", "offshoot"),
 )

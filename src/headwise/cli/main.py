@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import argparse
 import importlib
-import importlib.metadata
 import os
 import sys
 
 # One thread a run: set before any library starts its own, which then spin against each other on a busy machine.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-from headwise.cli.command import COMMANDS, Parser, refuse_extra, say
+from headwise.cli.command import COMMANDS, HelpText, Parser, refuse_extra, say
 from headwise.cli.overrides import take_config_options
 from headwise.core.errors import HeadwiseError
 from headwise.core.glossary import explain
@@ -44,20 +43,41 @@ for _name in MODULES:
     COMMANDS[_command.name] = _command
 
 
+class ShowVersion(argparse.Action):
+    """Looks the version up only when it is asked for: that takes longer than the rest of the start."""
+
+    def __init__(self, option_strings: list[str], dest: str, help: str) -> None:
+        super().__init__(option_strings, dest, nargs=0, help=help)
+
+    def __call__(self, parser: argparse.ArgumentParser, *given: object) -> None:
+        import importlib.metadata
+
+        print(f"headwise {importlib.metadata.version('headwise')}")
+        parser.exit()
+
+
 def build_parser() -> Parser:
     """Every command with its options."""
     parser = Parser(
         prog="headwise",
         description="Watch attention heads learn.",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=HelpText,
         epilog=f"`headwise COMMAND --help` shows what a command takes.\n\nwords:\n{explain()}",
     )
-    parser.add_argument("--version", action="version", version=f"headwise {importlib.metadata.version('headwise')}")
+    parser.add_argument("--version", action=ShowVersion, help="show the version of headwise and exit")
     parser.add_argument("--debug", action="store_true", help="show the traceback of an error")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
     for command in COMMANDS.values():
-        child = commands.add_parser(command.name, help=command.summary, description=command.summary, allow_abbrev=False)
+        child = commands.add_parser(
+            command.name,
+            help=command.summary,
+            description=f"{command.summary[0].upper()}{command.summary[1:]}.",
+            allow_abbrev=False,
+            formatter_class=HelpText,
+        )
         command.add(child)
+        if command.words:
+            child.epilog = f"{child.epilog or ''}\n\nwords:\n{explain(command.words)}".lstrip("\n")
     return parser
 
 

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
+
+from pydantic.fields import FieldInfo
 
 from headwise.core.config import Config
 from headwise.core.errors import ConfigError
 from headwise.core.keys import flatten, known_keys, nearest_key, unknown_key
+from headwise.core.text import definitions
 from headwise.study.config import RunConfig
 
 COMMAND_AND_ONE = 2
@@ -94,20 +97,31 @@ def read_config_file(path: Path) -> dict[str, Any]:
 
 def describe_keys(base: Config) -> str:
     """Every key with its value in `base` and its meaning, for `--help`."""
-    lines: list[str] = []
-    _describe(base, "", lines)
-    return "\n".join(lines)
+    return definitions(list(_described(base)), most=32)
 
 
-def _describe(config: Any, prefix: str, lines: list[str]) -> None:
+def _described(config: Any, prefix: str = "") -> Iterator[tuple[str, str]]:
     for name, field in type(config).model_fields.items():
         value = getattr(config, name)
         if hasattr(type(value), "model_fields"):
-            _describe(value, f"{prefix}{name}.", lines)
+            for key, meaning in _described(value, f"{prefix}{name}."):
+                yield key, f"{field.description}: {meaning}" if field.description else meaning
         elif f"{prefix}{name}" not in FIXED:
-            meaning = f"  {field.description}" if field.description else ""
-            shown = json.dumps(value) if not isinstance(value, str) else value
-            lines.append(f"  {f'--{prefix}{name}':<32} {shown:<14}{meaning}")
+            shown = "none" if value is None else value if isinstance(value, str) else json.dumps(value)
+            yield f"--{prefix}{name} {shown}", _meaning(field)
+
+
+def _meaning(field: FieldInfo) -> str:
+    """A key's description, with the words it takes where the description does not name them all."""
+    words = [word for word in _words(field.annotation) if word not in ("on", "off")]
+    about = field.description or ""
+    return about if all(word in about for word in words) else f"{about} ({', '.join(words)})"
+
+
+def _words(annotation: Any) -> list[str]:
+    if isinstance(annotation, str):
+        return [annotation]
+    return [word for part in get_args(annotation) for word in _words(part)]
 
 
 def _value(key: str, texts: list[str]) -> Any:

@@ -26,11 +26,10 @@ def add(parser: argparse.ArgumentParser) -> None:
         help="also draw the timeline of one run (png, pdf, svg), with its numbers beside it as CSV",
     )
     parser.add_argument("--json", action="store_true", help="print the report as one JSON document")
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = (
         "Three independent views are compared: the loss (plateaus and drops), function\n"
         "space (which predictor the model passes) and the heads (which pattern each\n"
-        "copies). docs/detection.md says how far each can be trusted.\n\nExamples:\n"
+        "copies). docs/detection.md says how far each can be trusted.\n\nexamples:\n"
         "  headwise phases runs/minimal/*-s0\n"
         "  headwise phases runs/minimal/*-s[0-4] --json\n"
     )
@@ -71,4 +70,5 @@ COMMAND = Command(
         "runs": "detect(load(RUN)), detect_seeds([load(RUN), ...])",
         "figure": "draw_phases(RUN, to=FILE)",
     },
+    words=("view", "stage", "phase", "pattern", "offshoot", "compensation", "competition index"),
 )

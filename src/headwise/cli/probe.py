@@ -42,7 +42,9 @@ def add(parser: argparse.ArgumentParser) -> None:
         help="checkpoints without safetensors: refuse (default), or unpickle tensors and nothing else",
     )
     parser.add_argument("--device", default="cpu", metavar="NAME", help="a torch device (default: cpu)")
-    parser.add_argument("--out", type=Path, default=Path("runs"), metavar="DIR", help="root of runs (default: runs)")
+    parser.add_argument(
+        "--out", type=Path, default=Path("runs"), metavar="DIR", help="folder that holds the runs (default: runs)"
+    )
     parser.add_argument(
         "--figure",
         type=figure_file,
@@ -50,7 +52,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         help="also draw which lags each head looks at (png, pdf, svg), with the numbers beside it as CSV",
     )
     parser.add_argument("--json", action="store_true", help="print the result as one JSON document")
-    parser.add_argument("-q", "--quiet", action="store_true", help="no progress")
+    parser.add_argument("-q", "--quiet", action="store_true", help="do not show progress")
 
 
 def run(arguments: argparse.Namespace, extra: list[str]) -> int:
@@ -96,4 +98,5 @@ COMMAND = Command(
     instead={
         "figure": "draw_run(probe_folder(DIR).trajectory, to=FILE)",
     },
+    words=("lag", "pattern", "offshoot"),
 )

@@ -15,6 +15,7 @@ from typing import Any
 import headwise
 from headwise.cli.command import Command
 from headwise.cli.main import COMMANDS
+from headwise.core.atomic import replace_file
 from headwise.core.markdown import markdown_table
 
 HEADER = """# From commands to Python
@@ -99,9 +100,7 @@ def _in_python(command: Command, action: argparse.Action) -> str:
 
 def main(arguments: Sequence[str]) -> None:
     """Write the page."""
-    path = Path(arguments[0])
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(render(), encoding="utf-8")
+    replace_file(Path(arguments[0]), render())
 
 
 if __name__ == "__main__":

@@ -17,7 +17,12 @@ def add(parser: argparse.ArgumentParser) -> None:
         help="run directories, or a directory of runs; seeds of one config share panels, configs stand side by side",
     )
     parser.add_argument(
-        "-o", "--output", type=Path, default=Path("report.html"), metavar="FILE", help="(default: report.html)"
+        "-o",
+        "--output",
+        type=Path,
+        default=Path("report.html"),
+        metavar="FILE",
+        help="file to write (default: report.html)",
     )
     parser.add_argument("--title", metavar="TEXT", help="a heading of your own")
     parser.add_argument("--watch", action="store_true", help="write the page again while the runs go on")
@@ -55,4 +60,5 @@ COMMAND = Command(
     instead={
         "watch": "refresh_page(RUNS)",
     },
+    words=("phase", "offshoot", "competition index"),
 )

@@ -29,7 +29,9 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--seeds", type=parse_seeds, metavar="LIST", help="such as 0..4 (default: 0..2; 0 for the full decoder)"
     )
     parser.add_argument("--workers", type=int, default=2, metavar="N", help="runs at a time (default: 2)")
-    parser.add_argument("--out", type=Path, default=Path("runs"), metavar="DIR", help="root of runs (default: runs)")
+    parser.add_argument(
+        "--out", type=Path, default=Path("runs"), metavar="DIR", help="folder that holds the runs (default: runs)"
+    )
     parser.add_argument(
         "--into",
         type=Path,
@@ -52,7 +54,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         help="say which runs are missing and judge what is there",
     )
     parser.add_argument("--json", action="store_true", help="print the verdicts as one JSON document")
-    parser.add_argument("-q", "--quiet", action="store_true", help="no progress")
+    parser.add_argument("-q", "--quiet", action="store_true", help="do not show progress")
 
 
 def run(arguments: argparse.Namespace, extra: list[str]) -> int:
@@ -104,4 +106,5 @@ COMMAND = Command(
         "list": "list_claims()",
         "run": "judge(RUN)",
     },
+    words=("reading",),
 )

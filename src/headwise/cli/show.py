@@ -45,4 +45,5 @@ COMMAND = Command(
     instead={
         "figure": "draw_run(RUN, to=FILE)",
     },
+    words=("head", "group", "prefix predictor"),
 )

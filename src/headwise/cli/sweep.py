@@ -17,7 +17,11 @@ from headwise.study.grid import split_values
 def add(parser: argparse.ArgumentParser) -> None:
     add_experiment_arguments(parser)
     parser.add_argument(
-        "--over", action="append", default=[], metavar="KEY=V1,V2", help="a grid axis; several multiply"
+        "--over",
+        action="append",
+        default=[],
+        metavar="KEY=V1,V2",
+        help="values of a config key; several --over give every combination",
     )
     parser.add_argument(
         "--zip",
@@ -25,22 +29,26 @@ def add(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="KEY=V1,V2",
-        help="axes that advance together",
+        help="values of config keys that change together",
     )
     parser.add_argument(
-        "--seeds", type=parse_seeds, default=(0,), metavar="LIST", help="such as 0..9 or 0,2,5 (default: 0)"
+        "--seeds", type=parse_seeds, default=(0,), metavar="LIST", help="seeds, such as 0..9 or 0,2,5 (default: 0)"
     )
     parser.add_argument("--workers", type=int, default=1, metavar="N", help="runs computed side by side (default: 1)")
-    parser.add_argument("--executor", default="local", metavar="WHERE", help="local, slurm or tcp://HOST:PORT")
+    parser.add_argument(
+        "--executor",
+        default="local",
+        metavar="WHERE",
+        help="where runs are computed: local (default), slurm or tcp://HOST:PORT",
+    )
     parser.add_argument(
         "--cluster", type=read_cluster, metavar="FILE", help="a TOML file with a [cluster] section for slurm"
     )
-    parser.add_argument("--dry-run", action="store_true", help="only print the plan")
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.add_argument("--dry-run", action="store_true", help="only print which runs there would be")
     parser.epilog = (
-        "The same command again computes what is missing and nothing twice.\n\nExamples:\n"
+        "The same command again computes what is missing and nothing twice.\n\nexamples:\n"
         "  headwise sweep minimal --over task.m=1,1.3,1.5,1.7 --seeds 0..4 --workers 2\n"
-        "  headwise sweep minimal --over task.m=1.3,1.7 --over train.lr=0.04,0.08 --dry-run\n"
+        "  headwise sweep minimal --over task.m=1,1.7 --over train.lr=0.04,0.08 --dry-run\n"
         "  headwise sweep minimal --zip train.samples=600,2000 --zip train.batch=600,900\n"
     )
 
@@ -108,4 +116,5 @@ COMMAND = Command(
         **INSTEAD,
         "dry_run": "plan_sweep(CONFIG)",
     },
+    words=("reading",),
 )

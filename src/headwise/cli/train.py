@@ -38,8 +38,10 @@ INSTEAD = {
 
 def add(parser: argparse.ArgumentParser) -> None:
     add_experiment_arguments(parser)
-    parser.add_argument("--seed", metavar="N", help="the seed of all random streams")
-    parser.add_argument("--dry-run", action="store_true", help="print the resolved config and where it would be kept")
+    parser.add_argument("--seed", metavar="N", help="seed of everything random in the run (default: 0)")
+    parser.add_argument(
+        "--dry-run", action="store_true", help="only print the whole config and where the run would be kept"
+    )
     parser.add_argument(
         "--recover",
         dest="on_damage",
@@ -48,11 +50,10 @@ def add(parser: argparse.ArgumentParser) -> None:
         default="refuse",
         help="resume a damaged run from its newest undamaged checkpoint",
     )
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = (
-        "Config keys, with their values for `minimal --preset published` (any of them can be given as an option):\n"
+        "config keys, with their values for `minimal` (each can be given as an option):\n"
         + describe_keys(experiment("minimal"))
-        + "\n\nExamples:\n"
+        + "\n\nexamples:\n"
         "  headwise train minimal --steps 1000\n"
         "  headwise train minimal --task.m 1.3 --task.d 20 --seed 3\n"
         "  headwise train full --train.batch 500 --measure.windows 4 8\n"
@@ -65,17 +66,21 @@ def add_experiment_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--preset",
         choices=("published", "text"),
-        help="the reading that drew the paper's figures (default) or its text",
+        help="reading of the paper: published (default) or text",
     )
     parser.add_argument("--config", type=Path, metavar="FILE", help="a TOML file of config keys")
     parser.add_argument("--steps", metavar="N", help="short for --train.steps")
     parser.add_argument("--init-scale", metavar="U", help="short for --model.init_scale")
-    parser.add_argument("--out", type=Path, default=Path("runs"), metavar="DIR", help="root of runs (default: runs)")
-    parser.add_argument("--path", metavar="PATH", help="auto, kernel, torch or reference")
-    parser.add_argument("--device", metavar="NAME", help="a torch device (default: cpu)")
+    parser.add_argument(
+        "--out", type=Path, default=Path("runs"), metavar="DIR", help="folder that holds the runs (default: runs)"
+    )
+    parser.add_argument(
+        "--path", metavar="PATH", help="code that computes the model: auto (default), kernel, torch or reference"
+    )
+    parser.add_argument("--device", metavar="NAME", help="torch device (default: cpu)")
     parser.add_argument("--threads", metavar="N", help="threads of one run (default: 1)")
     parser.add_argument("--json", action="store_true", help="print the result as one JSON document")
-    parser.add_argument("-q", "--quiet", action="store_true", help="no progress")
+    parser.add_argument("-q", "--quiet", action="store_true", help="do not show progress")
 
 
 def resolve_arguments(arguments: argparse.Namespace, extra: list[str]) -> RunConfig:
@@ -165,4 +170,5 @@ COMMAND = Command(
         "seed": 'experiment(NAME, changes={"seed": ...})',
         "dry_run": "headwise.study.run_location.run_location(CONFIG, OUT)",
     },
+    words=("reading", "prefix predictor"),
 )

@@ -7,11 +7,15 @@ Both follow from deriving every generator from `(seed, stream, index...)` and ke
 from __future__ import annotations
 
 from enum import IntEnum
+from typing import TYPE_CHECKING, Annotated
 
-import numpy as np
+from pydantic import Field
 
 from headwise.core.config import Config
 from headwise.core.errors import ConfigError
+
+if TYPE_CHECKING:
+    import numpy as np
 
 
 def check_seed(seed: int) -> None:
@@ -36,24 +40,30 @@ class Stream(IntEnum):
 class SeedConfig(Config):
     """A seed per stream; `None` takes the run's seed, so that one number is enough in daily use."""
 
-    task: int | None = None
-    data: int | None = None
-    init: int | None = None
-    batches: int | None = None
-    dropout: int | None = None
+    task: Annotated[int | None, Field(description="seed of the features of the task, if not the run's")] = None
+    data: Annotated[int | None, Field(description="seed of the sequences, if not the run's")] = None
+    init: Annotated[int | None, Field(description="seed of the initial weights, if not the run's")] = None
+    batches: Annotated[int | None, Field(description="seed of the order of the sequences, if not the run's")] = None
+    dropout: Annotated[int | None, Field(description="seed of the dropout masks, if not the run's")] = None
 
 
 def seed_sequence(seed: int, stream: Stream, *indices: int) -> np.random.SeedSequence:
     """The entropy of one stream, at one place in it (a pass over the data, a step, a chunk)."""
+    import numpy as np
+
     return np.random.SeedSequence([seed, int(stream), *indices])
 
 
 def generator(seed: int, stream: Stream, *indices: int) -> np.random.Generator:
     """A numpy generator for one stream, at one place in it."""
+    import numpy as np
+
     return np.random.Generator(np.random.PCG64(seed_sequence(seed, stream, *indices)))
 
 
 def integer_seed(seed: int, stream: Stream, *indices: int) -> int:
     """A 63-bit integer for libraries that take a plain seed."""
+    import numpy as np
+
     high, low = seed_sequence(seed, stream, *indices).generate_state(2, np.uint32)
     return (int(high) << 31) ^ int(low)

@@ -86,9 +86,9 @@ class FlowConfig(Config):
         Literal["DOP853", "LSODA", "Radau", "euler"],
         Field(description="euler: fixed step, then clip and renormalise s"),
     ] = "DOP853"
-    rtol: Annotated[float, Field(gt=0, lt=1)] = 1e-9
-    atol: Annotated[float, Field(gt=0, lt=1)] = 1e-12
-    euler_step: Annotated[float, Field(gt=0)] = 0.005
+    rtol: Annotated[float, Field(gt=0, lt=1, description="relative tolerance of the solver")] = 1e-9
+    atol: Annotated[float, Field(gt=0, lt=1, description="absolute tolerance of the solver")] = 1e-12
+    euler_step: Annotated[float, Field(gt=0, description="step of the method euler")] = 0.005
     grid: Annotated[
         Literal["adaptive", "linear", "log"], Field(description="times kept; adaptive is dense where something happens")
     ] = "adaptive"

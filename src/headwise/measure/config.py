@@ -15,8 +15,10 @@ class Schedule(Config):
     `dense` lists `(first, last, every)`. Step 0 and the last step always count.
     """
 
-    every: Annotated[int, Field(ge=1)] = 10
-    dense: tuple[tuple[int, int, int], ...] = ()
+    every: Annotated[int, Field(ge=1, description="steps from one to the next")] = 10
+    dense: Annotated[
+        tuple[tuple[int, int, int], ...], Field(description="more often in some ranges, each as [first, last, every]")
+    ] = ()
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:

@@ -19,5 +19,5 @@ class ComputeConfig(Config):
     ] = "auto"
     device: Annotated[str, Field(description="a torch device; the kernel runs on cpu only")] = "cpu"
     threads: Annotated[int, Field(ge=1, description="threads of one run")] = 1
-    dtype: Literal["float32", "float64"] = "float32"
+    dtype: Annotated[Literal["float32", "float64"], Field(description="precision of the weights")] = "float32"
     chunk: Annotated[int, Field(ge=1, description="sequences computed at a time")] = 50

@@ -33,8 +33,8 @@ class ModelConfig(Config):
     'merged'
     """
 
-    heads: Annotated[int, Field(ge=1, le=1024)] = 3
-    blocks: Annotated[int, Field(ge=1, le=256)] = 1
+    heads: Annotated[int, Field(ge=1, le=1024, description="attention heads in each block")] = 3
+    blocks: Annotated[int, Field(ge=1, le=256, description="layers of heads, one after the other")] = 1
     embedding: Annotated[Literal["one_hot", "learned"], Field(description="token embedding")] = "one_hot"
     width: Annotated[int, Field(ge=1, le=65_536, description="size of a learned embedding")] = 255
     positions: Annotated[
@@ -48,14 +48,14 @@ class ModelConfig(Config):
     ] = "none"
     attention_bias: Annotated[Switch, Field(description="biases of query, key, value and output")] = "off"
     output: Annotated[Switch, Field(description="output matrix after the values")] = "off"
-    residual: Switch = "off"
+    residual: Annotated[Switch, Field(description="residual connections around attention and MLP")] = "off"
     norm: Annotated[Literal["none", "post", "pre"], Field(description="layer norm and its place")] = "none"
     mlp: Annotated[int, Field(ge=0, le=1_000_000, description="hidden units of the ReLU MLP, 0 for none")] = 0
     unembedding: Annotated[
         Literal["identity", "learned"], Field(description="identity: the first d coordinates are the logits")
     ] = "identity"
-    unembedding_bias: Switch = "off"
-    dropout: DropoutConfig = DropoutConfig()
+    unembedding_bias: Annotated[Switch, Field(description="a bias of the learned unembedding")] = "off"
+    dropout: Annotated[DropoutConfig, Field(description="dropout rate")] = DropoutConfig()
     context: Annotated[int | None, Field(ge=1, description="attention band: lags beyond this are masked")] = None
     window: Annotated[
         int | None, Field(ge=1, description="train and predict on windows of this many tokens sliding over a sequence")

@@ -41,8 +41,8 @@ class RunConfig(Config):
 
     experiment: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")]
     preset: Preset
-    seed: Annotated[int, Field(ge=0, lt=2**63, description="the one seed that gives all streams their own")] = 0
-    seeds: Annotated[SeedConfig, Field(description="a seed of its own for a stream")] = SeedConfig()
+    seed: Annotated[int, Field(ge=0, lt=2**63, description="seed of everything random in the run")] = 0
+    seeds: SeedConfig = SeedConfig()
     task: TaskConfig = TaskConfig()
     model: ModelConfig = ModelConfig()
     train: TrainConfig = TrainConfig()

@@ -39,7 +39,7 @@ class TaskConfig(Config):
         Layout | tuple[Lags, ...],
         Field(description="contiguous: equal blocks from the most recent; reversed; singleton; or lists of lags"),
     ] = "contiguous"
-    overlap: Annotated[Literal["refuse", "allow"], Field(description="may a lag be in two groups")] = "refuse"
+    overlap: Annotated[Literal["refuse", "allow"], Field(description="whether a lag may be in two groups")] = "refuse"
     alpha: Annotated[
         Literal["uniform", "sum"] | Weights | tuple[Weights, ...],
         Field(description="weights in a group: uniform 1/|I(k)|, sum (all 1), one list for all groups or one each"),

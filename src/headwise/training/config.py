@@ -24,7 +24,7 @@ class TrainConfig(Config):
     3000
     """
 
-    steps: Annotated[int, Field(ge=0, le=1_000_000_000)] = 2000
+    steps: Annotated[int, Field(ge=0, le=1_000_000_000, description="steps of the optimiser")] = 2000
     batch: Annotated[
         int, Field(ge=1, le=10_000_000, description="sequences per step; fewer when the data are fewer")
     ] = 3000
@@ -32,19 +32,19 @@ class TrainConfig(Config):
     samples: Annotated[int, Field(ge=1, le=100_000_000, description="training sequences (finite data)")] = 9000
     optimizer: Annotated[str, Field(description="any torch optimiser by its class name")] = "AdamW"
     lr: Annotated[float, Field(gt=0, description="learning rate")] = 0.003
-    weight_decay: Annotated[float, Field(ge=0)] = 0.01
+    weight_decay: Annotated[float, Field(ge=0, description="weight decay of the optimiser")] = 0.01
     momentum: Annotated[float, Field(ge=0, lt=1, description="for optimisers that have one")] = 0.0
     options: dict[str, float | int | bool] = Field(default_factory=dict, description="further optimiser arguments")
-    clip: Annotated[float | None, Field(gt=0, description="largest gradient norm; None for no clipping")] = 1.0
+    clip: Annotated[float | None, Field(gt=0, description="largest gradient norm; none for no clipping")] = 1.0
     schedule: Annotated[
         Literal["constant", "plateau"],
         Field(description="plateau: ReduceLROnPlateau stepped once per pass on the validation loss"),
     ] = "constant"
-    patience: Annotated[int, Field(ge=0)] = 10
-    factor: Annotated[float, Field(gt=0, lt=1)] = 0.5
+    patience: Annotated[int, Field(ge=0, description="plateau: passes without a lower loss before the rate falls")] = 10
+    factor: Annotated[float, Field(gt=0, lt=1, description="plateau: what the rate is multiplied by")] = 0.5
     checkpoint_every: Annotated[int, Field(ge=1, description="steps between resumable states")] = 100
     keep_every: Annotated[
-        int | None, Field(ge=1, description="checkpoints at multiples of this are kept; None keeps the last two")
+        int | None, Field(ge=1, description="checkpoints at multiples of this are kept; none keeps the last two")
     ] = None
 
     @model_validator(mode="after")
