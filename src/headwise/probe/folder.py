@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import Field
 
-from headwise.core.config import Config, content_hash, validated
+from headwise.core.config import Config, validated
 from headwise.core.errors import ConfigError, CorruptData, HeadwiseError, Interrupted
 from headwise.probe.checkpoints import (
     StoredModel,
@@ -29,6 +29,7 @@ from headwise.probe.looked_at import (
     ATTRIBUTE,
     LookedAt,
     read_looked_at,
+    require_own,
     tokens_digest,
     write_looked_at,
 )
@@ -36,7 +37,7 @@ from headwise.probe.probing import Induction, Probe
 from headwise.probe.sequences import Kind, synthetic
 from headwise.probe.token_file import read_tokens
 from headwise.probe.weights import Pickle
-from headwise.store import RunDirectory, check_writable, describe_run, now, run_path
+from headwise.store import RunDirectory, RunIdentity, check_writable, describe_run, find_run, now
 
 OnCorrupt = Literal["stop", "skip"]
 Notify = Callable[[str], None]
@@ -67,8 +68,13 @@ def probe_path(folder: Path, config: FolderConfig, out: Path) -> Path:
     """Where the probe of a folder is kept; the folder's place is part of its identity, its name of the path."""
     plain = "".join(c if c.isascii() and (c.isalnum() or c in "._-") else "-" for c in config.source)
     name = f"probe-{plain[:58]}"
-    content = {**config.model_dump(mode="json"), "place": str(folder.resolve())}
-    return run_path(out, experiment=name, config_hash=content_hash(content), seed=config.seed)
+    return find_run(out, experiment=name, identity=probe_identity(folder, config))
+
+
+def probe_identity(folder: Path, config: FolderConfig) -> RunIdentity:
+    """What every file of a probe carries; runs of format 1 did not keep the folder's place."""
+    settings = config.model_dump(mode="json")
+    return RunIdentity({**settings, "place": str(folder.resolve())}, config.seed, kept_in_format_1=settings)
 
 
 def probe_checkpoints(
@@ -92,7 +98,9 @@ def probe_checkpoints(
     stored = find_checkpoints(folder)
     check_writable(out)
     run = RunDirectory(probe_path(folder, config, out))
+    identity = probe_identity(folder, config)
     with run.writing():
+        require_own(run, identity)
         looked_at = read_looked_at(run)
         _require_unchanged(stored, looked_at, run, pickle=pickle, on_corrupt=on_corrupt, stop_asked=stop_asked)
         waiting = [checkpoint for checkpoint in stored if checkpoint.step > looked_at.last]
@@ -120,7 +128,7 @@ def probe_checkpoints(
                 continue
             shown = tokens_digest(probe.batch.tokens.numpy())
             looked_at = looked_at.with_record(checkpoint.step, content=content, tokens=shown)
-            _keep(run, looked_at, record, probe, config)
+            _keep(run, looked_at, record, probe, config, identity)
             notify(f"{checkpoint.path.name}: {probe.layout}")
         steps = looked_at.steps
         if not steps:
@@ -229,11 +237,16 @@ def _look(probe: Probe, model: Any, checkpoint: StoredModel) -> dict[str, np.nda
 
 
 def _keep(
-    run: RunDirectory, looked_at: LookedAt, record: dict[str, np.ndarray], probe: Probe, config: FolderConfig
+    run: RunDirectory,
+    looked_at: LookedAt,
+    record: dict[str, np.ndarray],
+    probe: Probe,
+    config: FolderConfig,
+    identity: RunIdentity,
 ) -> None:
     known = run.read_coordinates()[1] if run.coordinates_path.exists() else {ATTRIBUTE: "content"}
     attributes = {**probe.attributes(), **({ATTRIBUTE: known[ATTRIBUTE]} if ATTRIBUTE in known else {})}
-    run.start(config.model_dump(mode="json"), coordinates=probe.coordinates(), attributes=attributes)
+    run.start(config.model_dump(mode="json"), identity=identity, coordinates=probe.coordinates(), attributes=attributes)
     variables: dict[str, Any] = {name: values[None] for name, values in record.items()}
     run.write_metrics(looked_at.last, steps=np.array([looked_at.last]), variables=variables)
     write_looked_at(run, looked_at)

@@ -15,7 +15,8 @@ import numpy as np
 
 from headwise.core.errors import CorruptData
 from headwise.probe.checkpoints import StoredModel
-from headwise.store import RunDirectory
+from headwise.store import RunDirectory, RunIdentity
+from headwise.store.cures import to_be_removed
 
 ATTRIBUTE = "identified"
 """Set in runs all of whose records have digests; runs of earlier versions have none for their first ones."""
@@ -62,6 +63,14 @@ def tokens_digest(tokens: np.ndarray) -> str:
     return hashlib.sha256(f"{ids.shape}".encode() + ids.tobytes()).hexdigest()
 
 
+def require_own(run: RunDirectory, identity: RunIdentity) -> None:
+    """`CorruptData` when the run that is there is the probe of something else, or too damaged to tell."""
+    try:
+        run.require_same(identity)
+    except CorruptData as error:
+        raise to_be_removed(error, run.path, then="probe the folder anew") from error
+
+
 def read_looked_at(run: RunDirectory) -> LookedAt:
     """What a run holds so far; `CorruptData` when part of it is damaged."""
     steps, fault = run.metrics.intact_ends()
@@ -71,8 +80,7 @@ def read_looked_at(run: RunDirectory) -> LookedAt:
         checkpoint = run.latest_checkpoint()
         identified = run.coordinates_path.exists() and run.read_coordinates()[1].get(ATTRIBUTE)
     except CorruptData as error:
-        reason = str(error).partition("; --recover")[0]
-        raise CorruptData(f"{reason}; remove {run.path} to probe the folder anew") from error
+        raise to_be_removed(error, run.path, then="probe the folder anew") from error
     state: dict[str, Any] = {} if checkpoint is None else checkpoint.state
     content = {int(step): digests for step, digests in state.get("looked_at", {}).items()}
     # A record is written before its digests; one that was left without them by a crash is taken again.

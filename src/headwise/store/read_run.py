@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from headwise.core.errors import ConfigError
 from headwise.core.trajectory import assemble
 from headwise.store.run_directory import RunDirectory
+from headwise.store.system_errors import exists
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -26,10 +27,10 @@ def load_trajectory(path: Path | str) -> xr.Dataset:
     ('flow', 3)
     """
     run = RunDirectory(path)
-    if not run.config_path.exists():
+    if not exists(run.config_path):
         raise ConfigError(f"{run.path} is not a run: it has no config.json; `headwise list --runs DIR` shows the runs")
     coordinates, attributes = run.read_coordinates()
-    metrics, snapshots = run.read_metrics(), run.read_snapshots()
+    metrics, snapshots = run.read_histories()
     if not metrics.variables and not snapshots.variables:
         raise ConfigError(f"{run.path} holds no measurements yet; let the run reach its first checkpoint")
     return assemble(

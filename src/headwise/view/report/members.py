@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headwise.core.errors import ConfigError
-from headwise.store import RunDirectory, load_trajectory, run_status
+from headwise.store import RunDirectory, load_trajectory, run_status, short_path
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -38,7 +38,7 @@ def read_member(path: Path | str) -> Member:
     seed = config.get("seed", trajectory.attrs.get("seed"))
     return Member(
         trajectory=trajectory,
-        label=run.path.name,
+        label=short_path(run.path).name,
         seed=seed if isinstance(seed, int | str) else None,
         status=str(manifest["status"]) if manifest else run_status(run.path),
         config=config,
