@@ -70,5 +70,5 @@ COMMAND = Command(
         "runs": "detect(load(RUN)), detect_seeds([load(RUN), ...])",
         "figure": "draw_phases(RUN, to=FILE)",
     },
-    words=("view", "stage", "phase", "pattern", "offshoot", "compensation", "competition index"),
+    words=("pattern", "copy", "stage", "view", "offshoot", "phase", "compensation", "competition index"),
 )

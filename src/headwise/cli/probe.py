@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 
 from headwise.cli.command import Command, figure_file, print_result, quietly, refuse_extra, say_drawn
+from headwise.cli.signals import stop_on_signal
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -57,7 +58,6 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace, extra: list[str]) -> int:
     refuse_extra(extra)
-    from headwise.cli.train import stop_on_signal
     from headwise.probe.probe_folder import probe_folder
 
     with stop_on_signal() as stop:

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import signal
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 from headwise.cli.command import Command, print_json, print_result, say
 from headwise.cli.overrides import describe_keys, literal, parse_overrides, read_config_file
 from headwise.cli.progress import progress_display
-from headwise.core.errors import Interrupted
+from headwise.cli.signals import stop_on_signal
 from headwise.study.config import RunConfig
 from headwise.study.experiments import EXPERIMENTS, experiment
 
@@ -121,38 +117,6 @@ def run(arguments: argparse.Namespace, extra: list[str]) -> int:
         say(f"headwise: the loss became infinite at step {summary.steps}; the last finite state is kept")
         return 1
     return 0
-
-
-class _Stop:
-    """Whether a signal asked the run to stop, and which."""
-
-    received: int | None = None
-
-    def asked(self) -> bool:
-        return self.received is not None
-
-
-@contextmanager
-def stop_on_signal() -> Iterator[_Stop]:
-    """The first Ctrl-C or SIGTERM stops a run at its next step with its state saved; a second Ctrl-C at once."""
-    stop = _Stop()
-
-    def receive(number: int, frame: FrameType | None) -> None:
-        if stop.asked() and number == signal.SIGINT:
-            raise KeyboardInterrupt
-        stop.received = number
-
-    before = {number: signal.signal(number, receive) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield stop
-    except Interrupted as error:
-        if stop.received == signal.SIGINT:
-            say(f"headwise: {error}")
-            raise KeyboardInterrupt from None
-        raise
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 COMMAND = Command(

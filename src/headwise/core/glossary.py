@@ -14,24 +14,26 @@ from headwise.core.errors import ConfigError
 from headwise.core.text import WIDTH, definitions
 
 GLOSSARY: dict[str, str] = {
-    "head": "One attention head. It spreads its attention over earlier positions and passes on what it finds there. "
-    "Heads are counted from 1 within their block.",
-    "block": "One layer of a transformer: heads that work side by side on the same input. Blocks are counted from 1.",
+    "head": "One attention head. It spreads its attention over earlier positions and passes on what it finds there.",
+    "block": "One layer of a transformer: heads that work side by side on the same input. Blocks are counted from 1, "
+    "and heads from 1 within their block.",
     "lag": "How far a position lies before the predicted one. Lag 1 is the token just before the predicted token, "
     "which is the query's own token.",
     "group": "A set of lags whose tokens together decide one part of the next token. Groups are counted from 1, and "
     "group 1 has the largest influence.",
     "pattern": "A way to spread attention over lags. Where the groups are known there is one pattern for each group; "
     "where they are not, patterns are found in the attention of the heads.",
+    "copy": "To follow a pattern: a head copies the pattern that it took up last, of those that have a lasting share "
+    "of its attention.",
     "prefix predictor": "The predictor that uses the first groups and ignores the others: prefix_1 uses group 1, "
     "prefix_2 groups 1 and 2. The last one uses all groups and is the true law of the data.",
-    "view": "One of the three ways in which stages are detected, each without the others: from the loss, from the "
-    "function (the distance to each prefix predictor), or from the heads (which pattern each one copies).",
     "stage": "A stretch of training in which little changes, between two quick changes: in the loss a plateau, in the "
     "function the time near one prefix predictor, in the heads the time with the same patterns.",
+    "view": "One of the three ways in which stages are detected, each without the others: from the loss, from the "
+    "function (the distance to each prefix predictor), or from the heads (which pattern each one copies).",
+    "offshoot": "A head takes up a pattern that it did not copy before and leaves the one that it copied until then.",
     "phase": "What the heads of a block do to one another. In the competitive phase all of them copy the same "
     "pattern; the cooperative phase begins with the first offshoot.",
-    "offshoot": "A head takes up a pattern that it did not copy before and leaves the one that it copied until then.",
     "compensation": "When a head leaves for a new group, the heads that stay move their values against it for a "
     "while. The depth of this dip is given as a share of what the leaving head gains.",
     "competition index": "How much the attention of two heads overlaps, as the mean over all pairs of heads of a "
@@ -53,7 +55,8 @@ def explain(words: Sequence[str] = (), *, width: int = WIDTH) -> str:
 
     >>> print(explain(["block"], width=60))
       block  One layer of a transformer: heads that work side by
-             side on the same input. Blocks are counted from 1.
+             side on the same input. Blocks are counted from 1,
+             and heads from 1 within their block.
     """
     for word in words:
         if word not in GLOSSARY:
