@@ -22,6 +22,7 @@ from tests.faults.workplace import (
     data_below,
     difference,
     note,
+    probe_line,
     run_folders,
     tiny_options,
     train_line,
@@ -75,7 +76,6 @@ def run(counts: Counts) -> None:
 def make_scenes(place: Path, seed: int, *, short: bool = False) -> Iterator[Scene]:
     """Record what each command asks of the file system; for a few states the first scenes are enough."""
     models = place / "models" / "trained"
-    folder = str(models)
     plain = [lambda root: train_line(root)]
     sweep = [
         lambda root: [
@@ -91,22 +91,7 @@ def make_scenes(place: Path, seed: int, *, short: bool = False) -> Iterator[Scen
     ]
     collect = [lambda root: ["collect", str(root), "-o", str(root / "collected")]]
     flow = [lambda root: ["flow", "--T", "5", "--t-end", "3", "--out", str(root)]]
-    probe = [
-        lambda root: [
-            "probe",
-            folder,
-            "--sequences",
-            "2",
-            "--length",
-            "8",
-            "--lags",
-            "8",
-            "--no-induction",
-            "--out",
-            str(root),
-            "-q",
-        ]
-    ]
+    probe = [lambda root: probe_line(models, root)]
     second = [lambda root: train_line(root, seed=1)]
     halfway = _halfway(_record("training", plain, place), seed)
     recover = [lambda root: train_line(root, extra=["--recover"])]

@@ -18,7 +18,7 @@ from tests.faults.counts import Counts, Found
 from tests.faults.file_system import Tree, read_tree
 from tests.faults.models import save_checkpoints
 from tests.faults.readers import commands_on, is_beginning, read, require_tidy
-from tests.faults.workplace import Answer, command, data_of, run_folders, train_line, without_git, workplace
+from tests.faults.workplace import Answer, command, data_of, probe_line, run_folders, train_line, without_git, workplace
 
 BLOCK = 512
 NUMBERED = re.compile(r"(metrics|snapshots|checkpoint)-(\d+)\.(parquet|safetensors)")
@@ -69,20 +69,7 @@ def _make_runs(place: Path, root: Path, pages: Path) -> dict[Path, Sound]:
         train_line(root, seed=2, train__keep_every="2"),
         ["flow", "--T", "5", "--t-end", "3", "--out", str(root)],
         ["flow", "--T", "5", "--t-end", "3", "--m", "1.5", "--out", str(root)],
-        [
-            "probe",
-            str(models),
-            "--sequences",
-            "2",
-            "--length",
-            "8",
-            "--lags",
-            "8",
-            "--no-induction",
-            "--out",
-            str(root),
-            "-q",
-        ],
+        probe_line(models, root),
     ]
     line_of: dict[Path, list[str]] = {}
     for line in [*lines, train_line(root, seed=3)]:

@@ -23,6 +23,7 @@ from tests.faults.workplace import (
     command,
     data_below,
     difference,
+    probe_line,
     run_folders,
     tiny_options,
     train_line,
@@ -128,11 +129,7 @@ def _scenes(place: Path) -> list[Scene]:
             {},
         ),
         "collect": (lambda root: ["collect", str(root), "-o", str(root / "collected")], stored),
-        "probe": (
-            lambda root: ["probe", str(models), "--sequences", "2", "--length", "8", "--lags", "8",
-                          "--no-induction", "--out", str(root), "-q"],
-            {},
-        ),
+        "probe": (lambda root: probe_line(models, root), {}),
         "report": (lambda root: ["report", str(root / a_run), "-o", str(root / "page.html")], stored),
     }  # fmt: skip
     scenes = []

@@ -69,6 +69,12 @@ def train_line(out: Path, *, seed: int = 0, extra: Sequence[str] = (), **changes
     return ["train", "minimal", *tiny_options(**changes), "--seed", str(seed), "--out", str(out), "-q", *extra]
 
 
+def probe_line(models: Path | str, out: Path) -> list[str]:
+    """The command line of a tiny probe."""
+    size = ["--sequences", "2", "--length", "8", "--lags", "8", "--no-induction"]
+    return ["probe", str(models), *size, "--out", str(out), "-q"]
+
+
 def run_folders(root: Path) -> list[Path]:
     """Every run below an output root."""
     return sorted(path.parent for path in root.glob("*/*/config.json"))
