@@ -222,7 +222,8 @@ ROWS: tuple[Variable, ...] = (
         ("step", "split"),
         "Loss",
         "Mean cross-entropy on the training batch and on the test sequences; of a flow, its population loss. Of a "
-        "watched model: on the batch that each look shows, over all training steps since the last look, on validation data.",
+        "watched model: on the batch that each look shows, over the training steps since the last look, on validation "
+        "data.",
         unit="nats",
     ),
     Variable(
@@ -331,7 +332,7 @@ ROWS: tuple[Variable, ...] = (
         "role_fold",
         ("step", "fold", "block", "head", "role"),
         "Role score by fold",
-        "Role scores on parts of the batch, each with some of its sequences: how far a score depends on which they are.",
+        "Role scores on parts of the batch, each with some of its sequences: how far a score depends on these.",
         axis="above chance",
         limits=(None, 1.0),
         gathered=(),
