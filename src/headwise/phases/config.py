@@ -36,6 +36,10 @@ class Thresholds(Config):
         Share, Field(description="share a held pattern must have for one dwell for the head to copy it")
     ] = 0.35
     prominence: Annotated[Share, Field(description="how far a predictor's curve dips below its other stages")] = 0.05
+    apart: Annotated[float, Field(gt=0, description="difference between n-gram predictors that counts, in nats")] = 0.02
+    closer: Annotated[
+        Share, Field(description="how much closer to an n-gram predictor than at the start a model must come")
+    ] = 0.25
     agreement: Annotated[Share, Field(description="spread of a boundary between views that counts as agreement")] = 0.05
     evaluations: Annotated[int, Field(ge=4, description="fewest evaluations of a curve with readable stages")] = 8
 

@@ -72,7 +72,7 @@ def detect(run: xr.Dataset, *, groups: Groups = "given", thresholds: Thresholds 
         compensation=tuple(compensation),
         index_steps=index_steps,
         index=index,
-        agreement=compare(views, float(steps[-1] - steps[0]), thresholds),
+        agreement=compare(_with_plateaus(views, function), float(steps[-1] - steps[0]), thresholds),
         notes=(*(note for view in views.values() for note in view.notes), *notes),
     )
 
@@ -138,7 +138,13 @@ def _function(trajectory: xr.Dataset, steps: np.ndarray, thresholds: Thresholds)
     kl, names, notes = predictor_distances(trajectory)
     if kl is None:
         return FunctionView(notes=tuple(notes), reason="no kl was recorded")
-    return read_function(steps, kl, names, thresholds)
+    between = attribute(trajectory, "between_predictors")
+    return read_function(steps, kl, names, thresholds, between=None if between is None else np.asarray(between))
+
+
+def _with_plateaus(views: dict[ViewName, View], function: FunctionView) -> dict[ViewName, View]:
+    """The views whose stages can be compared: which n-gram predictor is nearest changes without any plateau."""
+    return {name: view for name, view in views.items() if name != "function"} if function.nearest else views
 
 
 def _loss(trajectory: xr.Dataset, steps: np.ndarray, thresholds: Thresholds) -> View:

@@ -6,6 +6,9 @@ and that one curve has its own minimum there, lower than on every other plateau:
 Passing by without a rest is grazing and does not count.
 
 The score of a stage is that dip: one minus the ratio of the curve's level here to its level on the next-best plateau.
+
+N-gram predictors of a corpus are read otherwise (`nearest_predictor`): they are no laws of the task that a model rests
+on, so a stage is the time in which one of them is nearest.
 """
 
 from __future__ import annotations
@@ -18,8 +21,18 @@ from typing import Literal
 import numpy as np
 
 from headwise.phases.config import Thresholds
+from headwise.phases.nearest_predictor import (
+    Closest,
+    Distances,
+    Nearest,
+    alike,
+    closest_points,
+    nearest_path,
+    passed_in_order,
+)
 from headwise.phases.plateaus import Plateau, find_plateaus
-from headwise.phases.series import finite_series
+from headwise.phases.predictor_text import alike_text, closest_text, nearest_sentences
+from headwise.phases.series import Series, finite_series
 from headwise.phases.views import Stage, View, unreadable
 
 PREFERRED = ("bayes", "prefix", "window")
@@ -30,10 +43,25 @@ Order = Literal["holds", "does not apply", "unreadable"]
 
 @dataclass(frozen=True)
 class FunctionView(View):
-    """Stages labelled by predictor, and whether the predictors of the family are passed in their order."""
+    """Stages labelled by predictor, and whether the predictors of the family are passed in their order.
+
+    For n-gram predictors also the stretches by nearest one, when the model is closest to each, and which of them hardly
+    differ on the batch.
+    """
 
     order: Order = "unreadable"
     reason: str = ""
+    nearest: tuple[Nearest, ...] = ()
+    closest: tuple[Closest, ...] = ()
+    alike: tuple[tuple[str, ...], ...] = ()
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """What a report says of this view."""
+        ordered = f"order of predictors {self.order}: {self.reason}"
+        if self.nearest:
+            return (*nearest_sentences(self.nearest), *([ordered] if self.order != "unreadable" else []))
+        return (ordered,) if self.stages else ()
 
 
 def choose_family(predictors: Sequence[str]) -> list[str]:
@@ -55,11 +83,22 @@ def choose_family(predictors: Sequence[str]) -> list[str]:
     return list(predictors)
 
 
-def read_function(steps: np.ndarray, kl: np.ndarray, predictors: Sequence[str], thresholds: Thresholds) -> FunctionView:
-    """Stages in function space from KL curves (step, predictor), for one family of predictors in order."""
-    family = choose_family(predictors)
+def read_function(
+    steps: np.ndarray,
+    kl: np.ndarray,
+    predictors: Sequence[str],
+    thresholds: Thresholds,
+    *,
+    between: np.ndarray | None = None,
+) -> FunctionView:
+    """Stages in function space from KL curves (step, predictor), for one family of predictors in order.
+
+    `between`: the distances between n-gram predictors themselves on the batch, (predictor, predictor).
+    """
+    ngrams = any(name.startswith("ngram_") for name in predictors)
+    family = list(predictors) if ngrams else choose_family(predictors)
     series, lost = finite_series(steps, kl[:, [list(predictors).index(name) for name in family]])
-    notes = [f"function: read from {', '.join(family)}"]
+    notes = [] if ngrams else [f"function: read from {', '.join(family)}"]
     if len(lost):
         notes.append(f"function: {len(lost)} evaluations are not finite and were left out")
     if len(series.steps) < thresholds.evaluations:
@@ -68,6 +107,8 @@ def read_function(steps: np.ndarray, kl: np.ndarray, predictors: Sequence[str], 
             f"evaluate at least {thresholds.evaluations} times"
         )
         return FunctionView(few.stages, few.notes, reason="too few evaluations")
+    if ngrams:
+        return _read_nearest(series, family, notes, thresholds, between)
     plateaus = find_plateaus(series, thresholds)
     labels, scores = _labels(plateaus, thresholds)
     if len(plateaus) > 1 and labels[0] is None:
@@ -78,6 +119,33 @@ def read_function(steps: np.ndarray, kl: np.ndarray, predictors: Sequence[str], 
     )
     order, reason = _order(labels, family)
     return FunctionView(stages, tuple(notes), order, reason)
+
+
+def _read_nearest(
+    series: Series, names: list[str], notes: list[str], thresholds: Thresholds, between: np.ndarray | None
+) -> FunctionView:
+    """N-gram predictors: those that cannot be told apart on the batch are read as the first of them."""
+    distances = Distances(series, names, between)
+    groups = alike(distances, thresholds.apart)
+    same = tuple(tuple(group) for group in groups.values() if len(group) > 1)
+    notes += [f"function: {alike_text(group, thresholds.apart)}" for group in same]
+    if len(groups) < 2:
+        return FunctionView((), tuple(notes), reason="the predictors do not differ on this batch", alike=same)
+    told_apart = distances.of(list(groups))
+    nearest = nearest_path(told_apart, thresholds)
+    closest = closest_points(told_apart, thresholds)
+    stages = tuple(Stage(n.start, n.end, n.predictor, n.score) for n in nearest)
+    in_order = passed_in_order(closest)
+    verdicts: dict[bool | None, Order] = {True: "holds", False: "does not apply", None: "unreadable"}
+    return FunctionView(
+        stages if len(stages) > 1 else (),
+        tuple(notes),
+        verdicts[in_order],
+        closest_text(closest),
+        nearest=nearest,
+        closest=closest,
+        alike=same,
+    )
 
 
 def _labels(plateaus: list[Plateau], thresholds: Thresholds) -> tuple[list[int | None], list[float]]:

@@ -6,6 +6,7 @@ from typing import Any
 
 from headwise.core.events import Offshoot
 from headwise.phases.compensation import Compensation
+from headwise.phases.function import FunctionView
 from headwise.phases.heads import Copying
 from headwise.phases.patterns import Pattern
 from headwise.phases.views import Stage
@@ -74,3 +75,31 @@ def compensation_json(item: Compensation, *, several_blocks: bool) -> dict[str, 
 def pattern_json(pattern: Pattern) -> dict[str, Any]:
     """One pattern and its lags."""
     return {"pattern": pattern.label, "lags": list(pattern.lags)}
+
+
+def predictors_json(function: FunctionView) -> dict[str, Any]:
+    """N-gram predictors: stretches by nearest one, when the model is closest to each, which cannot be told apart."""
+    return {
+        "nearest": [
+            {
+                "predictor": stretch.predictor,
+                "start": stretch.start,
+                "end": stretch.end,
+                "interval": list(stretch.interval),
+                "nats": stretch.nats,
+                "at": stretch.step,
+            }
+            for stretch in function.nearest
+        ],
+        "closest": [
+            {
+                "predictor": point.predictor,
+                "at": point.step,
+                "interval": list(point.interval),
+                "nats": point.nats,
+                "passed": point.passed,
+            }
+            for point in function.closest
+        ],
+        "alike": [list(group) for group in function.alike],
+    }

@@ -22,6 +22,7 @@ from headwise.phases.report_json import (
     copying_json,
     offshoot_json,
     pattern_json,
+    predictors_json,
     stage_json,
 )
 from headwise.phases.timeline import Bar, Row, Timeline
@@ -129,7 +130,7 @@ class RunReport:
 
     def to_json(self) -> dict[str, Any]:
         """Plain values, ready for `json.dumps`: schema, stages, competitive, offshoots, compensation,
-        competition_index, agreement, copying, specialised. Heads, blocks and groups count from 1.
+        competition_index, agreement, copying, specialised, predictors. Heads, blocks and groups count from 1.
         """
         several = len(self.events) > 1
         phase = self.competitive
@@ -157,6 +158,7 @@ class RunReport:
                 for copying in block.copying
             ],
             "specialised": self._specialised(several),
+            "predictors": predictors_json(self.function),
         }
 
     def rows(self) -> Iterator[dict[str, Any]]:
@@ -231,8 +233,7 @@ class RunReport:
             where = f" in block {events.block}" if several else ""
             for label, owners in events.specialisation.duplicates.items():
                 yield f"heads {', '.join(map(str, owners))} end on the same pattern {label}{where}"
-        if self.function.stages:
-            yield f"order of predictors {self.function.order}: {self.function.reason}"
+        yield from self.function.sentences
         if self.agreement.agrees is not None:
             yield "the views agree" if self.agreement.agrees else "the views do not agree"
         yield from self.agreement.notes
