@@ -56,8 +56,8 @@ def test_only_ordinary_files_are_replaced(tmp_path: Path) -> None:
 def test_a_block_that_fails_changes_nothing(tmp_path: Path) -> None:
     target = tmp_path / "curves.parquet"
     replace_file(target, "old")
-    with pytest.raises(KeyError), replacing(target) as temporary:
-        temporary.write_text({}["half"])
+    with pytest.raises(KeyError), replacing(target) as file:
+        file.write({b"half": b""}[b"whole"])
     assert target.read_text() == "old"
     assert list(tmp_path.iterdir()) == [target]
 
@@ -102,8 +102,8 @@ def killed(temporary: Path) -> None:
 def test_what_a_killed_writer_left_goes_after_a_day(tmp_path: Path) -> None:
     target, other = tmp_path / "page.html", tmp_path / "other.html"
     for path in (target, other):
-        with pytest.raises(KeyboardInterrupt), replacing(path) as temporary:
-            killed(temporary)
+        with pytest.raises(KeyboardInterrupt), replacing(path) as file:
+            killed(Path(file.name))
     replace_file(target, "new")
     assert len(list(tmp_path.glob(".*.tmp"))) == 2, "both may still be written"
     for litter in tmp_path.glob(".*.tmp"):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from headwise.cli.command import Command, print_result, refuse_extra, say
+from headwise.cli.command import Command, print_result, refuse_extra
+from headwise.cli.streams import say
 
 
 def add(parser: argparse.ArgumentParser) -> None:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
-from headwise.cli.command import Command, print_result, refuse_extra
+from headwise.cli.command import Command, path_argument, print_result, refuse_extra
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--runs", type=Path, metavar="DIR", help="list the runs kept under DIR instead")
+    parser.add_argument("--runs", type=path_argument, metavar="DIR", help="list the runs kept under DIR instead")
     parser.add_argument(
         "--verify",
         dest="care",

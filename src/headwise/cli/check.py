@@ -6,6 +6,7 @@ import argparse
 import sys
 
 from headwise.cli.command import Command, print_result, refuse_extra
+from headwise.cli.streams import put, say_over
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -24,7 +25,7 @@ def run(arguments: argparse.Namespace, extra: list[str]) -> int:
     from headwise.theory.check import check, list_statements
 
     if arguments.only_list:
-        print("\n".join(list_statements()))
+        put("\n".join(list_statements()))
         return 0
     checked = check(
         arguments.names, trials=arguments.trials, seed=arguments.seed, workers=arguments.workers, progress=show_progress
@@ -36,7 +37,7 @@ def run(arguments: argparse.Namespace, extra: list[str]) -> int:
 def show_progress(done: int, total: int) -> None:
     """A count that stays on its line; nothing where stderr is no terminal."""
     if sys.stderr.isatty():
-        print(f"\r{done}/{total} statements", end="\n" if done == total else "", file=sys.stderr, flush=True)
+        say_over(f"{done}/{total} statements", end="\n" if done == total else "")
 
 
 COMMAND = Command(

@@ -5,17 +5,18 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from headwise.cli.command import Command, print_result, refuse_extra, say
+from headwise.cli.command import Command, path_argument, print_result, refuse_extra
+from headwise.cli.streams import say
 
 
 def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "roots", type=Path, nargs="+", metavar="DIR", help="folders of runs, such as from several machines"
+        "roots", type=path_argument, nargs="+", metavar="DIR", help="folders of runs, such as from several machines"
     )
     parser.add_argument(
         "-o",
         "--to",
-        type=Path,
+        type=path_argument,
         default=Path("collected"),
         metavar="DIR",
         help="folder for the tables (default: collected)",

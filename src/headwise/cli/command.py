@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn, Protocol
 
+from headwise.cli.streams import put, say
 from headwise.core.errors import ConfigError
+from headwise.core.given_path import given_path
 from headwise.core.keys import nearest_key
 from headwise.core.text import WIDTH, wrap
 
@@ -23,6 +24,10 @@ class Parser(argparse.ArgumentParser):
             given = message.split("'")[1]
             message = f"unknown command {given!r}{nearest_key(given, COMMANDS)}"
         raise ConfigError(" ".join(message.split()))
+
+    def _print_message(self, message: str, file: Any = None) -> None:
+        # Help and version; argparse itself would pass over a stdout that cannot be written.
+        put(message, end="")
 
 
 class HelpText(argparse.HelpFormatter):
@@ -75,18 +80,12 @@ def print_result(result: Result, arguments: argparse.Namespace) -> None:
     if arguments.json:
         print_json(result.to_json())
     else:
-        print(result)
+        put(str(result))
 
 
 def print_json(document: Any) -> None:
     """Exactly one JSON document on stdout."""
-    json.dump(document, sys.stdout, indent=2, allow_nan=False)
-    sys.stdout.write("\n")
-
-
-def say(text: str) -> None:
-    """Everything that is not data goes to stderr."""
-    print(text, file=sys.stderr, flush=True)
+    put(json.dumps(document, indent=2, allow_nan=False))
 
 
 def quietly(arguments: argparse.Namespace) -> Callable[[str], None]:
@@ -94,11 +93,19 @@ def quietly(arguments: argparse.Namespace) -> Callable[[str], None]:
     return (lambda line: None) if arguments.quiet else say
 
 
+def path_argument(text: str) -> Path:
+    """The type of every argument that names a file or directory."""
+    try:
+        return given_path(text)
+    except ConfigError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
 def figure_file(text: str) -> Path:
     """The type of every option that names a figure, so that a wrong ending is refused before anything is computed."""
     from headwise.view.write import figure_path
 
-    return figure_path(text)
+    return figure_path(path_argument(text))
 
 
 def say_drawn(path: Path) -> None:

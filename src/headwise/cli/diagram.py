@@ -5,11 +5,14 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from headwise.cli.command import Command, Several, figure_file, print_json, refuse_extra, say
+from headwise.cli.command import Command, Several, figure_file, path_argument, print_json, refuse_extra
+from headwise.cli.streams import say
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("table", type=Path, metavar="TABLE", help="runs.parquet, as `headwise collect` writes it")
+    parser.add_argument(
+        "table", type=path_argument, metavar="TABLE", help="runs.parquet, as `headwise collect` writes it"
+    )
     parser.add_argument("--x", required=True, metavar="KEY", help="config key along the horizontal axis")
     parser.add_argument("--y", required=True, metavar="KEY", help="config key along the vertical axis")
     parser.add_argument(

@@ -5,9 +5,10 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from headwise.cli.command import Command, figure_file, print_result, say, say_drawn
+from headwise.cli.command import Command, figure_file, path_argument, print_result, say_drawn
 from headwise.cli.overrides import describe_keys, literal, parse_overrides
 from headwise.cli.seeds import parse_seed, parse_seeds
+from headwise.cli.streams import say
 from headwise.core.errors import ConfigError
 from headwise.flow.config import FlowConfig
 from headwise.flow.presets import PRESETS, flow_preset
@@ -37,7 +38,11 @@ def add(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--workers", type=int, default=1, metavar="N", help="processes for --seeds (default: 1)")
     parser.add_argument(
-        "--out", type=Path, default=Path("runs"), metavar="DIR", help="folder that holds the runs (default: runs)"
+        "--out",
+        type=path_argument,
+        default=Path("runs"),
+        metavar="DIR",
+        help="folder that holds the runs (default: runs)",
     )
     parser.add_argument(
         "--figure",

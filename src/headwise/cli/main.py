@@ -14,9 +14,13 @@ import sys
 # One thread a run: set before any library starts its own, which then spin against each other on a busy machine.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-from headwise.cli.command import COMMANDS, HelpText, Parser, refuse_extra, say
+from headwise.cli.command import COMMANDS, HelpText, Parser, refuse_extra
+from headwise.cli.environment import prepare_environment
+from headwise.cli.last_resort import explain_error
 from headwise.cli.overrides import take_config_options
-from headwise.core.errors import HeadwiseError
+from headwise.cli.signals import Terminated, end_on_sigterm
+from headwise.cli.streams import ReaderGone, finish_stdout, give_up_on_stderr, prepare_streams, put, say
+from headwise.core.errors import HeadwiseError, Interrupted
 from headwise.core.glossary import explain
 
 __all__ = ["COMMANDS", "build_parser", "main"]
@@ -52,7 +56,7 @@ class ShowVersion(argparse.Action):
     def __call__(self, parser: argparse.ArgumentParser, *given: object) -> None:
         import importlib.metadata
 
-        print(f"headwise {importlib.metadata.version('headwise')}")
+        put(f"headwise {importlib.metadata.version('headwise')}")
         parser.exit()
 
 
@@ -86,26 +90,40 @@ def main(argv: list[str] | None = None) -> int:
     argv = sys.argv[1:] if argv is None else argv
     debug = "--debug" in argv
     argv = [argument for argument in argv if argument != "--debug"]
+    prepare_streams()
+    prepare_environment()
     try:
-        rest, config_options = take_config_options(argv)
-        parser = build_parser()
-        arguments, unknown = parser.parse_known_args(rest)
-        if arguments.command is None:
-            refuse_extra([*unknown, *config_options])
-            parser.print_help()
-            return 0
-        return COMMANDS[arguments.command].run(arguments, [*unknown, *config_options])
-    except HeadwiseError as error:
-        if debug:
-            raise
-        say(f"headwise: {' '.join(str(error).split())}")
-        return error.exit_code
+        with end_on_sigterm():
+            try:
+                return _answer(argv)
+            finally:
+                finish_stdout()
+    except ReaderGone:
+        return 0
     except KeyboardInterrupt:
         return 130
-    except BrokenPipeError:
-        # The reader of a pipe has gone; writing the rest at exit would only fail again.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except Terminated:
+        say("headwise: stopped by SIGTERM; no file is half written, and the same command starts again")
+        return Interrupted.exit_code
+    except Exception as error:
+        line = explain_error(error)
+        if debug or line is None:
+            raise
+        say(f"headwise: {line}")
+        return error.exit_code if isinstance(error, HeadwiseError) else 1
+    finally:
+        give_up_on_stderr()
+
+
+def _answer(argv: list[str]) -> int:
+    rest, config_options = take_config_options(argv)
+    parser = build_parser()
+    arguments, unknown = parser.parse_known_args(rest)
+    if arguments.command is None:
+        refuse_extra([*unknown, *config_options])
+        parser.print_help()
         return 0
+    return COMMANDS[arguments.command].run(arguments, [*unknown, *config_options])
 
 
 if __name__ == "__main__":

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import tomllib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, get_args
@@ -12,6 +11,7 @@ from pydantic.fields import FieldInfo
 
 from headwise.core.config import Config
 from headwise.core.errors import ConfigError
+from headwise.core.foreign_text import parse_json, parse_toml, read_foreign
 from headwise.core.keys import flatten, known_keys, nearest_key, unknown_key
 from headwise.core.text import definitions
 from headwise.study.config import RunConfig
@@ -87,10 +87,10 @@ def parse_overrides(
 def read_config_file(path: Path) -> dict[str, Any]:
     """A TOML file's sections as `{dotted key: value}`."""
     try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
+        content = parse_toml(read_foreign(path))
     except OSError as error:
         raise ConfigError(f"--config {path}: {error.strerror or error}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except ValueError as error:
         raise ConfigError(f"--config {path} is not valid TOML: {str(error).splitlines()[0]}") from None
     return flatten(content, RunConfig)
 
@@ -137,8 +137,8 @@ def _value(key: str, texts: list[str]) -> Any:
 
 def literal(text: str) -> Any:
     try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
+        return parse_json(text)
+    except ValueError:
         return text
 
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
-from headwise.cli.command import Command, figure_file, print_result, refuse_extra, say_drawn
+from headwise.cli.command import Command, figure_file, path_argument, print_result, refuse_extra, say_drawn
 from headwise.core.errors import ConfigError
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("runs", type=Path, nargs="+", metavar="RUN", help="a run directory; several are taken as seeds")
+    parser.add_argument(
+        "runs", type=path_argument, nargs="+", metavar="RUN", help="a run directory; several are taken as seeds"
+    )
     parser.add_argument(
         "--hide-groups",
         dest="groups",

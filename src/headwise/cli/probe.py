@@ -5,14 +5,17 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from headwise.cli.command import Command, figure_file, print_result, quietly, refuse_extra, say_drawn
+from headwise.cli.command import Command, figure_file, path_argument, print_result, quietly, refuse_extra, say_drawn
+from headwise.cli.signals import stop_on_signal
 
 
 def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "folder", type=Path, metavar="DIR", help="Hugging Face checkpoints: checkpoint-100, ... or one model"
+        "folder", type=path_argument, metavar="DIR", help="Hugging Face checkpoints: checkpoint-100, ... or one model"
     )
-    parser.add_argument("--tokens", type=Path, metavar="FILE", help="what to show: ids (.npy, .json) or text (.txt)")
+    parser.add_argument(
+        "--tokens", type=path_argument, metavar="FILE", help="what to show: ids (.npy, .json) or text (.txt)"
+    )
     parser.add_argument(
         "--synthetic",
         choices=("repeated", "markov", "random"),
@@ -43,7 +46,11 @@ def add(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--device", default="cpu", metavar="NAME", help="a torch device (default: cpu)")
     parser.add_argument(
-        "--out", type=Path, default=Path("runs"), metavar="DIR", help="folder that holds the runs (default: runs)"
+        "--out",
+        type=path_argument,
+        default=Path("runs"),
+        metavar="DIR",
+        help="folder that holds the runs (default: runs)",
     )
     parser.add_argument(
         "--figure",
@@ -57,10 +64,9 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace, extra: list[str]) -> int:
     refuse_extra(extra)
-    from headwise.cli.train import stop_on_signal
     from headwise.probe.probe_folder import probe_folder
 
-    with stop_on_signal() as stop:
+    with stop_on_signal() as stop_asked:
         found = probe_folder(
             arguments.folder,
             tokens=arguments.tokens,
@@ -75,7 +81,7 @@ def run(arguments: argparse.Namespace, extra: list[str]) -> int:
             device=arguments.device,
             out=arguments.out,
             notify=quietly(arguments),
-            stop_asked=stop.asked,
+            stop_asked=stop_asked,
         )
     if arguments.figure is not None:
         from headwise.view.figures import draw_run

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Literal
 
-from headwise.cli.command import say
+from headwise.cli.streams import say
 
 if TYPE_CHECKING:
     from headwise.study.train_run import Progress
@@ -35,13 +35,13 @@ def _bar() -> Iterator[Report]:
     from rich.progress import Progress as Bars
 
     columns = (
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         MofNCompleteColumn(),
-        TextColumn("loss {task.fields[loss]:.3f}  nearest {task.fields[nearest]}"),
+        TextColumn("loss {task.fields[loss]:.3f}  nearest {task.fields[nearest]}", markup=False),
         TimeRemainingColumn(),
     )
-    with Bars(*columns, console=Console(stderr=True)) as bars:
+    with Bars(*columns, console=Console(stderr=True, markup=False, emoji=False, highlight=False)) as bars:
         tasks: dict[str, int] = {}
 
         def report(progress: Progress) -> None:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from headwise.cli.command import Command, print_json, refuse_extra, say
+from headwise.cli.command import Command, path_argument, print_json, refuse_extra
+from headwise.cli.streams import say
 
 
 def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "runs",
-        type=Path,
+        type=path_argument,
         nargs="+",
         metavar="RUN",
         help="run directories, or a directory of runs; seeds of one config share panels, configs stand side by side",
@@ -19,7 +20,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-o",
         "--output",
-        type=Path,
+        type=path_argument,
         default=Path("report.html"),
         metavar="FILE",
         help="file to write (default: report.html)",

@@ -5,8 +5,10 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from headwise.cli.command import Command, print_result, quietly, refuse_extra, say
+from headwise.cli.command import Command, path_argument, print_result, quietly, refuse_extra
 from headwise.cli.seeds import parse_seeds
+from headwise.cli.signals import stop_on_signal
+from headwise.cli.streams import say
 from headwise.core.errors import ConfigError
 
 
@@ -30,18 +32,22 @@ def add(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--workers", type=int, default=2, metavar="N", help="runs at a time (default: 2)")
     parser.add_argument(
-        "--out", type=Path, default=Path("runs"), metavar="DIR", help="folder that holds the runs (default: runs)"
+        "--out",
+        type=path_argument,
+        default=Path("runs"),
+        metavar="DIR",
+        help="folder that holds the runs (default: runs)",
     )
     parser.add_argument(
         "--into",
-        type=Path,
+        type=path_argument,
         default=Path("reproduction"),
         metavar="DIR",
         help="folder for figures and verdicts (default: reproduction)",
     )
     parser.add_argument(
         "--run",
-        type=Path,
+        type=path_argument,
         metavar="DIR",
         help="judge one stored run instead (default: order, competition, offshoot, specialisation)",
     )
@@ -82,6 +88,7 @@ def run(arguments: argparse.Namespace, extra: list[str]) -> int:
         missing=arguments.missing,
         notify=say,
         progress=quietly(arguments),
+        while_computing=stop_on_signal,
     )
     print_result(found, arguments)
     say(f"wrote {found.file}")

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
-from headwise.cli.command import Command, figure_file, print_result, refuse_extra, say_drawn
+from headwise.cli.command import Command, figure_file, path_argument, print_result, refuse_extra, say_drawn
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("run", type=Path, metavar="RUN", help="a run directory")
+    parser.add_argument("run", type=path_argument, metavar="RUN", help="a run directory")
     parser.add_argument(
         "--figure",
         type=figure_file,

@@ -5,9 +5,11 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from headwise.cli.command import Command, print_result, quietly, say
+from headwise.cli.command import Command, print_result, quietly
 from headwise.cli.overrides import literal
 from headwise.cli.seeds import parse_seeds
+from headwise.cli.signals import stop_on_signal
+from headwise.cli.streams import say
 from headwise.cli.train import INSTEAD, add_experiment_arguments, resolve_arguments
 from headwise.core.errors import ConfigError, SomeRunsFailed
 from headwise.study.cluster_config import read_cluster
@@ -67,18 +69,20 @@ def run(arguments: argparse.Namespace, extra: list[str]) -> int:
         say(plan.headline)
         print_result(plan, arguments)
         return 0
-    swept = sweep(
-        config,
-        over=over,
-        zipped=zipped,
-        seeds=arguments.seeds,
-        workers=arguments.workers,
-        executor=arguments.executor,
-        cluster=arguments.cluster,
-        out=arguments.out,
-        notify=say,
-        ended=quietly(arguments),
-    )
+    with stop_on_signal() as stop_asked:
+        swept = sweep(
+            config,
+            over=over,
+            zipped=zipped,
+            seeds=arguments.seeds,
+            workers=arguments.workers,
+            executor=arguments.executor,
+            cluster=arguments.cluster,
+            out=arguments.out,
+            notify=say,
+            ended=quietly(arguments),
+            stop_asked=stop_asked,
+        )
     print_result(swept, arguments)
     for outcome in swept.failed:
         say(f"headwise: {outcome.status}: {outcome.run}: {outcome.reason}")

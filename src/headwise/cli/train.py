@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import signal
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
-from headwise.cli.command import Command, print_json, print_result, say
+from headwise.cli.command import Command, path_argument, print_json, print_result
 from headwise.cli.overrides import describe_keys, literal, parse_overrides, read_config_file
 from headwise.cli.progress import progress_display
-from headwise.core.errors import Interrupted
+from headwise.cli.signals import stop_on_signal
+from headwise.cli.streams import say
 from headwise.study.config import RunConfig
 from headwise.study.experiments import EXPERIMENTS, experiment
 
@@ -68,11 +65,15 @@ def add_experiment_arguments(parser: argparse.ArgumentParser) -> None:
         choices=("published", "text"),
         help="reading of the paper: published (default) or text",
     )
-    parser.add_argument("--config", type=Path, metavar="FILE", help="a TOML file of config keys")
+    parser.add_argument("--config", type=path_argument, metavar="FILE", help="a TOML file of config keys")
     parser.add_argument("--steps", metavar="N", help="short for --train.steps")
     parser.add_argument("--init-scale", metavar="U", help="short for --model.init_scale")
     parser.add_argument(
-        "--out", type=Path, default=Path("runs"), metavar="DIR", help="folder that holds the runs (default: runs)"
+        "--out",
+        type=path_argument,
+        default=Path("runs"),
+        metavar="DIR",
+        help="folder that holds the runs (default: runs)",
     )
     parser.add_argument(
         "--path", metavar="PATH", help="code that computes the model: auto (default), kernel, torch or reference"
@@ -106,13 +107,13 @@ def run(arguments: argparse.Namespace, extra: list[str]) -> int:
         return 0
     from headwise.study.runner import execute
 
-    with stop_on_signal() as stop, progress_display("quiet" if arguments.quiet else "auto") as report:
+    with stop_on_signal() as stop_asked, progress_display("quiet" if arguments.quiet else "auto") as report:
         finished = execute(
             config,
             arguments.out,
             report=report,
             notify=say,
-            stop_asked=stop.asked,
+            stop_asked=stop_asked,
             on_damage=arguments.on_damage,
         )
     summary = show(finished.path)
@@ -121,38 +122,6 @@ def run(arguments: argparse.Namespace, extra: list[str]) -> int:
         say(f"headwise: the loss became infinite at step {summary.steps}; the last finite state is kept")
         return 1
     return 0
-
-
-class _Stop:
-    """Whether a signal asked the run to stop, and which."""
-
-    received: int | None = None
-
-    def asked(self) -> bool:
-        return self.received is not None
-
-
-@contextmanager
-def stop_on_signal() -> Iterator[_Stop]:
-    """The first Ctrl-C or SIGTERM stops a run at its next step with its state saved; a second Ctrl-C at once."""
-    stop = _Stop()
-
-    def receive(number: int, frame: FrameType | None) -> None:
-        if stop.asked() and number == signal.SIGINT:
-            raise KeyboardInterrupt
-        stop.received = number
-
-    before = {number: signal.signal(number, receive) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield stop
-    except Interrupted as error:
-        if stop.received == signal.SIGINT:
-            say(f"headwise: {error}")
-            raise KeyboardInterrupt from None
-        raise
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 COMMAND = Command(

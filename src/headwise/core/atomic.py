@@ -14,6 +14,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import BinaryIO
 
 from headwise.core.errors import ConfigError, HeadwiseError, MachineError
 
@@ -36,14 +37,14 @@ def replace_file(path: Path, content: bytes | str, *, option: str = "path") -> i
     encoding) becomes an escape such as `\\udcff`. `option` is what to change where the path cannot be written.
     """
     whole = content.encode("utf-8", "backslashreplace") if isinstance(content, str) else content
-    with replacing(path, option=option) as temporary:
-        temporary.write_bytes(whole)
+    with replacing(path, option=option) as file:
+        file.write(whole)
     return len(whole)
 
 
 @contextmanager
-def replacing(path: Path, *, option: str = "path") -> Iterator[Path]:
-    """A file to write to, which takes the place of `path` when the block ends and is removed when it fails."""
+def replacing(path: Path, *, option: str = "path") -> Iterator[BinaryIO]:
+    """An open file to write to, which takes the place of `path` when the block ends and is removed when it fails."""
     try:
         # A symbolic link stays one: the file that it points to is replaced.
         target = Path(os.path.realpath(path))
@@ -55,15 +56,17 @@ def replacing(path: Path, *, option: str = "path") -> Iterator[Path]:
         mark = f".headwise-{hashlib.sha256(os.fsencode(target.name)).hexdigest()[:16]}"
         _remove_litter(target.parent, mark)
         temporary = target.with_name(f"{mark}-{os.urandom(6).hex()}.tmp")
-        temporary.touch(exist_ok=False)
+        file = open(temporary, "xb")  # noqa: SIM115
     except OSError as error:
         raise cannot_write(path, error, option=option) from None
     try:
-        yield temporary
-        _bring_to_disk(temporary)
+        with file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
         os.replace(temporary, target)
         with suppress(OSError):  # the file is in its place; only a power cut within seconds could undo that
-            _bring_to_disk(target.parent)
+            _sync_directory(target.parent)
     except OSError as error:
         raise cannot_write(path, error, option=option) from None
     finally:
@@ -79,8 +82,8 @@ def cannot_write(path: Path, error: OSError, *, option: str) -> HeadwiseError:
     return MachineError(f"cannot write {path}: {reason}; run the same command again once the machine can do it")
 
 
-def _bring_to_disk(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
+def _sync_directory(directory: Path) -> None:
+    descriptor = os.open(directory, os.O_RDONLY)
     try:
         os.fsync(descriptor)
     finally:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from headwise.core.errors import ConfigError
+from headwise.core.foreign_text import parse_json
 from headwise.core.variables import DIMENSIONS, variable
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ def attribute(trajectory: xr.Dataset, name: str) -> Any:
     value = trajectory.attrs.get(name)
     if isinstance(value, str):
         try:
-            return json.loads(value)
+            return parse_json(value)
         except ValueError:
             return value
     return value

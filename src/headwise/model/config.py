@@ -8,7 +8,10 @@ from pydantic import Field, model_validator
 
 from headwise.core.config import Config, Switch
 
-Rate = Annotated[float, Field(ge=0, lt=1)]
+NO_LONGER_KEEPS = 1 - 2.0**-17
+"""From this rate on nothing would be kept: masks know the rates that are multiples of 2^-16, and the nearest is 1."""
+
+Rate = Annotated[float, Field(ge=0, lt=NO_LONGER_KEEPS)]
 
 
 class DropoutConfig(Config):

@@ -10,7 +10,7 @@ from headwise.paper.plan import Plan
 from headwise.study.config import RunConfig
 from headwise.study.cost import estimate_seconds, readable
 from headwise.study.executors import open_pool
-from headwise.study.many import Outcome, run_on_pool
+from headwise.study.many import Outcome, StopAsked, never, run_on_pool
 from headwise.study.run_location import run_location
 
 
@@ -21,8 +21,12 @@ def compute_runs(
     workers: int,
     notify: Callable[[str], None],
     ended: Callable[[str], None],
+    stop_asked: StopAsked = never,
 ) -> list[Outcome]:
-    """Compute the unfinished runs of a plan and return those that failed; `ended` gets a line about each that ends."""
+    """Compute the unfinished runs of a plan and return those that failed; `ended` gets a line about each that ends.
+
+    Once `stop_asked` returns true the runs that are being computed are saved and `Interrupted` is raised.
+    """
     expected = {run_location(config, plan.out): estimate_seconds(config) for config in unfinished}
     total, begun = sum(expected.values()), time.monotonic()
     done: list[Outcome] = []
@@ -37,15 +41,13 @@ def compute_runs(
             f"[{len(done)}/{len(unfinished)}] {outcome.status} {outcome.run}{why}  {share:.0%} of the work, {left} left"
         )
 
-    # One worker computes while it submits: run by run, so that each is reported when it ends.
-    batches = [[config] for config in unfinished] if workers == 1 else [list(unfinished)]
-    for batch in batches:
-        run_on_pool(
-            batch,
-            plan.out,
-            pool=lambda: open_pool("local", workers=workers),
-            argv=sys.argv,
-            ended=count,
-            notify=notify,
-        )
+    run_on_pool(
+        unfinished,
+        plan.out,
+        pool=lambda: open_pool("local", workers=workers),
+        argv=sys.argv,
+        ended=count,
+        notify=notify,
+        stop_asked=stop_asked,
+    )
     return [outcome for outcome in done if outcome.status == "failed"]

@@ -6,13 +6,13 @@ finds the pictures of an earlier one.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from headwise.core.errors import ConfigError, HeadwiseError
+from headwise.core.foreign_text import parse_json, read_foreign
 from headwise.paper.entry import Figure
 from headwise.paper.folder import locked, write_json
 from headwise.paper.plan import Plan
@@ -75,7 +75,7 @@ def read_figures(into: Path) -> list[Drawn]:
     if not path.exists():
         return []
     try:
-        items = json.loads(path.read_text(encoding="utf-8"))["figures"]
+        items = parse_json(read_foreign(path))["figures"]
         found = [Drawn(item["name"], item["preset"], item["scale"], into / item["picture"]) for item in items]
     except (ValueError, TypeError, KeyError) as error:
         raise HeadwiseError(f"{path} is not a list of figures ({error}); move it away") from None

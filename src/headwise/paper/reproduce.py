@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -19,7 +20,7 @@ from headwise.paper.scale import Scale
 from headwise.paper.verdicts import Verdicts
 from headwise.store import check_writable
 from headwise.study.config import Preset
-from headwise.study.many import Outcome
+from headwise.study.many import Outcome, StopAsked, never
 
 ON_ONE_RUN = ("order", "competition", "offshoot", "specialisation")
 """Claims that can be decided on one training run of the minimal or the full model."""
@@ -62,13 +63,15 @@ def reproduce(
     missing: Literal["compute", "leave"] = "compute",
     notify: Callable[[str], None] = lambda line: None,
     progress: Callable[[str], None] = lambda line: None,
+    while_computing: Callable[[], AbstractContextManager[StopAsked]] = lambda: nullcontext(never),
 ) -> Reproduction:
     """Verdicts and figures of the named claims and figures, of all of them ("all"), or of the headline set.
 
     Runs are kept under `out` and computed only where they are missing; with `missing="leave"` none is computed, and
     what is there is judged. Verdicts, figures and the page go into the folder `into`. `seeds` are 0 to 2, and 0 alone
     for the full decoder, unless given. `notify` is called with lines about the whole, `progress` with one about each
-    part. With several workers a script must stand under `if __name__ == "__main__":`.
+    part. `while_computing` is entered while runs are computed and gives a function that says whether to save them and
+    stop, by `Interrupted`. With several workers a script must stand under `if __name__ == "__main__":`.
 
     >>> import tempfile
     >>> from headwise import reproduce
@@ -99,7 +102,10 @@ def reproduce(
         for config in unfinished:
             notify(f"missing: {config.experiment} ({config.preset}) seed {config.seed}")
     elif unfinished:
-        failed = compute_runs(plan, unfinished, workers=workers, notify=notify, ended=progress)
+        with while_computing() as stop_asked:
+            failed = compute_runs(
+                plan, unfinished, workers=workers, notify=notify, ended=progress, stop_asked=stop_asked
+            )
     results = write_results(
         plan,
         into,

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 from headwise.core.errors import HeadwiseError
+from headwise.core.foreign_text import parse_json, read_foreign
 from headwise.paper.claims.exact import TRIALS, checked
 from headwise.paper.folder import locked, write_json
 from headwise.paper.plan import Plan
@@ -41,7 +41,7 @@ def read_statements(into: Path) -> list[dict[str, Any]]:
     if not path.exists():
         return []
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        found = parse_json(read_foreign(path))
         items = found if isinstance(found, list) else found["statements"]
         return [dict(item) for item in items]
     except (ValueError, TypeError, KeyError) as error:

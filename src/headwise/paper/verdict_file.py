@@ -6,13 +6,13 @@ A file is `{"schema": 1, "verdicts": [...]}`. Files without a version are lists 
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, get_args
 
 from headwise.core.errors import HeadwiseError
+from headwise.core.foreign_text import parse_json, read_foreign
 from headwise.paper.folder import locked, write_json
 from headwise.paper.limit import COMPARE, Limit
 from headwise.paper.verdict import Outcome, Verdict
@@ -55,7 +55,7 @@ def read_verdicts(path: Path) -> list[Verdict]:
     if not path.exists():
         return []
     try:
-        document = json.loads(path.read_text(encoding="utf-8"))
+        document = parse_json(read_foreign(path))
         if isinstance(document, list):
             return [_from_item(item | _from_text(item)) for item in document]
         if document["schema"] != SCHEMA:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from pathlib import Path
 from typing import Annotated
 
@@ -10,6 +9,7 @@ from pydantic import Field
 
 from headwise.core.config import Config, validated
 from headwise.core.errors import ConfigError
+from headwise.core.foreign_text import parse_toml, read_foreign
 
 
 class ClusterConfig(Config):
@@ -33,7 +33,7 @@ class ClusterConfig(Config):
 def read_cluster(path: Path | str) -> ClusterConfig:
     """The `[cluster]` section of a TOML file."""
     try:
-        content = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+        content = parse_toml(read_foreign(Path(path)))
     except (OSError, ValueError) as error:
         raise ConfigError(f"--cluster {path}: {str(error).splitlines()[0]}") from None
     return validated(ClusterConfig, content.get("cluster", {}))

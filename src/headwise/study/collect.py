@@ -21,6 +21,7 @@ import numpy as np
 from headwise.core.atomic import replacing
 from headwise.core.errors import ConfigError, CorruptData
 from headwise.core.keys import flatten
+from headwise.core.readable import readable
 from headwise.core.variables import DIMENSIONS, VARIABLES
 from headwise.store import RunDirectory, RunRecord, list_runs, load_trajectory
 
@@ -129,7 +130,7 @@ def collect(
                 writer.write_table(part)
                 progress(done, len(found.records))
         columns = list(dict.fromkeys(key for row in rows for key in row))
-        content = pa.table({key: [row.get(key) for row in rows] for key in columns})
+        content = pa.table({readable(key): [_utf8(row.get(key)) for row in rows] for key in columns})
         pq.write_table(content, new_table, compression="zstd")
     return CollectedRuns(table, curves, tuple(found.notes))
 
@@ -197,7 +198,7 @@ def curve_table(record: RunRecord, trajectory: xr.Dataset) -> pa.Table:
     parts = [_long(trajectory, name) for name in curve_names() if name in trajectory]
     total = sum(len(part["value"]) for part in parts)
     columns: dict[str, Any] = {
-        "run": pa.array([str(record.path)] * total).dictionary_encode(),
+        "run": pa.array([readable(str(record.path))] * total).dictionary_encode(),
         "experiment": pa.array([record.experiment] * total).dictionary_encode(),
         "seed": np.full(total, record.seed, dtype=np.int64),
     }
@@ -206,7 +207,9 @@ def curve_table(record: RunRecord, trajectory: xr.Dataset) -> pa.Table:
         if key in ("step", "value"):
             columns[key] = np.concatenate(joined).astype(np.float64)
         elif key == "variable" or DIMENSIONS[key].entries == "names":
-            columns[key] = pa.array([text for texts in joined for text in texts], pa.string()).dictionary_encode()
+            columns[key] = pa.array(
+                [_utf8(text) for texts in joined for text in texts], pa.string()
+            ).dictionary_encode()
         else:
             columns[key] = pa.array([number for numbers in joined for number in numbers], pa.int32())
     return pa.table(columns)
@@ -220,6 +223,11 @@ def config_columns(config: Mapping[str, Any]) -> dict[str, Any]:
         if value != {}:
             columns[f"config.{key}"] = json.dumps(value) if may_be_a_list else value
     return columns
+
+
+def _utf8(value: Any) -> Any:
+    """Text that Parquet can hold: a path need not be valid Unicode."""
+    return readable(value) if isinstance(value, str) else value
 
 
 def _long(trajectory: xr.Dataset, name: str) -> dict[str, Any]:

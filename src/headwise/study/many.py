@@ -20,8 +20,8 @@ from headwise.core.config import validated
 from headwise.core.errors import HeadwiseError, Interrupted, RunBusy
 from headwise.store import run_status
 from headwise.study.config import RunConfig, config_hash, window_config
-from headwise.study.executors import Pool
-from headwise.study.local_workers import stop_asked
+from headwise.study.executors import InProcess, Pool
+from headwise.study.local_workers import stop_asked as worker_stop_asked
 from headwise.study.run_location import run_location
 
 Ended = Literal["finished", "diverged", "failed"]
@@ -29,6 +29,15 @@ Ended = Literal["finished", "diverged", "failed"]
 PATIENCE_SECONDS = 120.0
 REBUILDS = 3
 BUSY_SECONDS = 600.0
+LOOK_SECONDS = 0.5
+"""How often it is looked whether to stop and whether there are workers."""
+
+StopAsked = Callable[[], bool]
+
+
+def never() -> bool:
+    """For callers that let every run go to its end."""
+    return False
 
 
 @dataclass(frozen=True)
@@ -67,11 +76,13 @@ def run_on_pool(
     argv: list[str],
     ended: Callable[[Outcome], None] = lambda outcome: None,
     notify: Callable[[str], None] = lambda line: None,
+    stop_asked: StopAsked = never,
     patience: float = PATIENCE_SECONDS,
 ) -> list[Outcome]:
     """`run_all` on the workers of a pool; a pool that loses all of them is opened again, up to three times.
 
-    After that `Interrupted` is raised, and the same call later computes what is left.
+    After that `Interrupted` is raised, as it is once `stop_asked` returns true, and the same call later computes what
+    is left. Leaving the pool is what lets its workers save.
     """
     for rebuild in range(REBUILDS + 1):
         try:
@@ -83,6 +94,7 @@ def run_on_pool(
                     argv=argv,
                     ended=ended,
                     count_workers=opened.count_workers,
+                    stop_asked=stop_asked,
                     patience=patience,
                 )
         except NoWorkers:
@@ -102,33 +114,46 @@ def run_all(
     argv: list[str],
     ended: Callable[[Outcome], None] = lambda outcome: None,
     count_workers: Callable[[], int] = lambda: 1,
+    stop_asked: StopAsked = never,
     patience: float = PATIENCE_SECONDS,
 ) -> list[Outcome]:
-    """Compute what is missing, prerequisites first; an outcome for every run, in the order given."""
+    """Compute what is missing, prerequisites first; an outcome for every run, in the order given.
+
+    Once `stop_asked` returns true, `Interrupted` is raised.
+    """
     outcomes: dict[Path, Outcome] = {}
+
+    def check_stop() -> None:
+        if stop_asked():
+            raise _stopped(configs, out)
 
     def end(path: Path, future: Future[str]) -> None:
         failure = future.exception()
+        if isinstance(failure, Interrupted):
+            raise _stopped(configs, out)
         outcomes[path] = _outcome(path, future.result() if failure is None else f"the worker failed: {failure}")
         ended(outcomes[path])
 
     for layer in _layers(configs):
         waiting: dict[Future[str], Path] = {}
         for config in missing(layer, out):
+            check_stop()
             document, path = config.model_dump(mode="json"), run_location(config, out)
-            future = executor.submit(compute_one, document, str(Path(out).absolute()), argv)
+            # A process of its own is asked to stop by a signal; a run in this one has to be told.
+            here = {"stop_asked": stop_asked} if isinstance(executor, InProcess) else {}
+            future = executor.submit(compute_one, document, str(Path(out).absolute()), argv, **here)
             # In this process a run is over when it has been submitted, and is reported before the next one begins.
             if future.done():
                 end(path, future)
             else:
                 waiting[future] = path
-        for future in _as_ended(set(waiting), count_workers=count_workers, patience=patience):
+        for future in _as_ended(set(waiting), count_workers=count_workers, patience=patience, check_stop=check_stop):
             end(waiting[future], future)
     return [outcomes.get(run_location(config, out)) or _outcome(run_location(config, out), "") for config in configs]
 
 
-def compute_one(document: dict[str, Any], out: str, argv: list[str]) -> str:
-    """One run in a worker; the reason of a failure, or nothing.
+def compute_one(document: dict[str, Any], out: str, argv: list[str], stop_asked: StopAsked = worker_stop_asked) -> str:
+    """One run in a worker; the reason of a failure, or nothing. `Interrupted` is raised when it was asked to stop.
 
     A run that somebody else is writing is waited for: the workers of a killed controller take a moment to go.
     """
@@ -140,24 +165,41 @@ def compute_one(document: dict[str, Any], out: str, argv: list[str]) -> str:
         try:
             execute(validated(RunConfig, document), out, argv=argv, stop_asked=stop_asked)
         except RunBusy as error:
+            if stop_asked():
+                raise Interrupted(str(error)) from None
             if time.monotonic() > until:
                 return " ".join(str(error).split())
             time.sleep(0.5)
             continue
+        except Interrupted:
+            raise
         except HeadwiseError as error:
             return " ".join(str(error).split())
         return ""
 
 
-def _as_ended(waiting: set[Future[str]], *, count_workers: Callable[[], int], patience: float) -> Iterator[Future[str]]:
+def _as_ended(
+    waiting: set[Future[str]],
+    *,
+    count_workers: Callable[[], int],
+    patience: float,
+    check_stop: Callable[[], None],
+) -> Iterator[Future[str]]:
     seen = time.monotonic()
     while waiting:
-        done, waiting = wait(waiting, timeout=2.0, return_when=FIRST_COMPLETED)
+        done, waiting = wait(waiting, timeout=LOOK_SECONDS, return_when=FIRST_COMPLETED)
         yield from done
+        if waiting:
+            check_stop()
         if done or not waiting or count_workers() > 0:
             seen = time.monotonic()
         elif time.monotonic() - seen > patience:
             raise NoWorkers
+
+
+def _stopped(configs: Sequence[RunConfig], out: Path | str) -> Interrupted:
+    whole = with_prerequisites(configs)
+    return Interrupted(f"stopped with {len(missing(whole, out))} of {len(whole)} runs left; the same command resumes")
 
 
 def _layers(configs: Sequence[RunConfig]) -> Iterator[list[RunConfig]]:

@@ -18,7 +18,7 @@ from headwise.study.cost import estimate_wall, readable
 from headwise.study.executors import open_pool
 from headwise.study.experiments import as_run_config
 from headwise.study.grid import plan_points
-from headwise.study.many import Outcome, missing, run_on_pool, with_prerequisites
+from headwise.study.many import Outcome, StopAsked, missing, never, run_on_pool, with_prerequisites
 from headwise.study.run_location import run_location
 
 Axes = Mapping[str, Sequence[Any]]
@@ -125,12 +125,14 @@ def sweep(
     out: Path | str = "runs",
     notify: Callable[[str], None] = lambda line: None,
     ended: Callable[[str], None] = lambda line: None,
+    stop_asked: StopAsked = never,
 ) -> SweptRuns:
     """Train every combination of the axes `over`, with the axes `zipped` advancing together, for every seed.
 
     Runs that are there already are not computed again, and one that fails does not stop the others. `executor` is
     `local`, `slurm` (with the settings of `cluster`) or the address of a dask scheduler. `notify` is called with lines
-    about the whole sweep, `ended` with one about each run that ends.
+    about the whole sweep, `ended` with one about each run that ends. Once `stop_asked` returns true the runs that are
+    being computed are saved and `Interrupted` is raised; the same call goes on with them.
 
     >>> import tempfile
     >>> from headwise import experiment, sweep
@@ -158,6 +160,7 @@ def sweep(
         argv=sys.argv,
         ended=count,
         notify=notify,
+        stop_asked=stop_asked,
     )
     return SweptRuns(tuple(outcomes))
 

@@ -21,6 +21,10 @@ LARGEST_TABLES = 4 * 2**30
 """Bytes of feature matrices and lag tables that a task may take."""
 
 
+LEAST_NORM, LARGEST_NORM = 1e-100, 1e100
+"""Norms of features whose squares, which measurements need, are neither zero nor infinite."""
+
+
 class TaskConfig(Config):
     """A Markov chain of order w over d tokens whose next-token logits add up over h groups of lags (Eq. 1).
 
@@ -111,10 +115,10 @@ class TaskConfig(Config):
             raise ValueError(f"task.norms lists {len(self.norms)} values for {self.h} groups; give one each")
         if self.norms is not None and min(self.norms) <= 0:
             raise ValueError("task.norms must all be positive")
-        if not math.isfinite(max(importance(self))):
-            raise ValueError("task.m and task.b0 give an infinite norm; make them smaller")
-        if min(importance(self)) <= 0:
-            raise ValueError("task.m and task.b0 give a norm of zero; make them larger")
+        keys = "task.m and task.b0 give" if self.norms is None else "task.norms has"
+        for norm in importance(self):
+            if not LEAST_NORM <= norm <= LARGEST_NORM:
+                raise ValueError(f"{keys} a norm of {norm:g}; keep norms between {LEAST_NORM:g} and {LARGEST_NORM:g}")
         if self.features != "haar" and self.h > self.d * self.d:
             raise ValueError(
                 f"task.h = {self.h} features of size {self.d} x {self.d} cannot be independent; lower task.h"

@@ -6,6 +6,7 @@ Nothing here computes what is drawn: every number comes from the sheet, whose ta
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,6 +22,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from headwise.core.palette import head_colour
+from headwise.view.labels import plain_label
 from headwise.view.panels import (
     AttentionMap,
     CellMap,
@@ -57,7 +59,9 @@ ABSENT = "#E9E9E9"
 @contextmanager
 def headwise_style() -> Iterator[None]:
     """headwise's style sheet, without touching the caller's settings."""
-    with mpl.rc_context(fname=str(Path(__file__).with_name("headwise.mplstyle"))):
+    with mpl.rc_context(fname=str(Path(__file__).with_name("headwise.mplstyle"))), warnings.catch_warnings():
+        # A name from outside may be in a script that the font lacks; it is drawn as boxes, and the CSV has it.
+        warnings.filterwarnings("ignore", message="Glyph .* missing from", category=UserWarning)
         yield
 
 
@@ -323,11 +327,13 @@ def _draw_timeline(panel: Timeline, ax: Axes) -> None:
         )
         if bar.end - bar.start > 0.0095 * len(bar.text) * length:
             middle = (bar.start + bar.end) / 2
-            ax.text(middle, y, bar.text, ha="center", va="center", color=bar.ink, fontsize=6.5, clip_on=True)
+            ax.text(
+                middle, y, plain_label(bar.text), ha="center", va="center", color=bar.ink, fontsize=6.5, clip_on=True
+            )
     for span in panel.spans:
         ax.axvspan(span.start, span.end, color=span.colour, alpha=0.5, lw=0, zorder=0)
     _draw_marks(panel.marks, ax)
-    ax.set_yticks(range(len(panel.rows)), panel.rows)
+    ax.set_yticks(range(len(panel.rows)), [plain_label(row) for row in panel.rows])
     ax.invert_yaxis()
     ax.grid(visible=False)
     ax.set_title(panel.title, loc="left")

@@ -13,10 +13,10 @@ import numpy as np
 
 from headwise.core.errors import ConfigError
 from headwise.core.palette import group_colour, head_colour
-from headwise.core.predictors import predictor_label, predictors_of_kind
+from headwise.core.predictors import predictors_of_kind
 from headwise.core.trajectory import attribute
 from headwise.phases.roles import head_roles
-from headwise.view.labels import axis_label, dimension_label, time_label
+from headwise.view.labels import axis_label, dimension_label, predictor_curve_label, time_label
 from headwise.view.panels import AttentionMap, Curve, LegendEntry, LineStyle, Mark, Place, Plot
 from headwise.view.style import LOSS, line_style, run_colour
 
@@ -62,7 +62,7 @@ def distance_curves(runs: Sequence[xr.Dataset], names: Sequence[str]) -> tuple[C
     """KL from each of these predictors to the model."""
     return tuple(
         band(
-            predictor_label(name, "math"),
+            predictor_curve_label(name),
             runs,
             lambda run, name=name: run["kl"].sel(predictor=name).values,  # type: ignore[misc]
             colour=group_colour(index),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from headwise.core.atomic import replace_file
 from headwise.core.errors import ConfigError
+from headwise.core.readable import readable
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -42,7 +43,7 @@ def write_drawn(sheet: Sheet, figure: Figure, paths: Sequence[Path]) -> list[Pat
     for name in paths:
         write_figure(figure, name)
     table = paths[0].with_suffix(".csv")
-    replace_file(table, to_csv(sheet))
+    replace_file(table, readable(to_csv(sheet)))
     return [*paths, table]
 
 

@@ -18,6 +18,7 @@ import jinja2
 from headwise.core.atomic import replace_file
 from headwise.core.errors import ConfigError
 from headwise.core.glossary import GLOSSARY
+from headwise.core.readable import readable
 
 SCHEMA = 2
 """Version of the JSON in a page: it goes up when a key changes its name or its meaning, not when one is added.
@@ -74,7 +75,7 @@ def write_page(path: Path | str, page: str) -> int:
     path = Path(path)
     if path.suffix.lower() not in (".html", ".htm"):
         raise ConfigError(f"{path}: a page ends in .html")
-    return replace_file(path, page, option="-o")
+    return replace_file(path, readable(page), option="-o")
 
 
 def _static(name: str) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from headwise.core.errors import ConfigError
+from headwise.view.labels import plain_label
 from headwise.view.panels import CellMap, Sheet
 from headwise.view.phase_diagram import Diagram
 
@@ -50,8 +51,8 @@ def cell_map(diagram: Diagram) -> CellMap:
     )
     return CellMap(
         diagram.label,
-        KEYS.get(diagram.x_key, diagram.x_key),
-        KEYS.get(diagram.y_key, diagram.y_key),
+        KEYS.get(diagram.x_key) or plain_label(diagram.x_key),
+        KEYS.get(diagram.y_key) or plain_label(diagram.y_key),
         diagram.x,
         diagram.y,
         tuple(ticks(diagram.x)),
@@ -105,10 +106,10 @@ def whole_levels(diagram: Diagram) -> list[int]:
 
 def ticks(values: Sequence[Any]) -> list[str]:
     """A key's values on an axis; as powers of ten if all are and some are far from one."""
-    exponents = [round(math.log10(v)) if isinstance(v, int | float) and v > 0 else None for v in values]
+    exponents = [round(math.log10(v)) if isinstance(v, int | float) and 0 < v < math.inf else None for v in values]
     powers = all(
         e is not None and math.isclose(v, 10.0**e, rel_tol=1e-9) for v, e in zip(values, exponents, strict=True)
     )
     if powers and any(abs(e) >= FAR for e in exponents if e is not None):
         return [f"$10^{{{e}}}$" for e in exponents]
-    return [f"{v:g}" if isinstance(v, int | float) else str(v) for v in values]
+    return [f"{v:g}" if isinstance(v, int | float) else plain_label(v) for v in values]
