@@ -35,12 +35,10 @@ def process_pool(workers: int) -> Iterator[ProcessPoolExecutor]:
             try:
                 yield pool
             except BaseException:
-                pool.shutdown(wait=False, cancel_futures=True)
-                own = set(multiprocessing.active_children()) - others
-                for worker in own:
+                for worker in set(multiprocessing.active_children()) - others:
                     worker.kill()
-                for worker in own:
-                    worker.join()
+                # The pool's own thread collects the ended workers; waiting for them here as well would race with it.
+                pool.shutdown(wait=True, cancel_futures=True)
                 raise
     except BrokenProcessPool:
         raise MachineError(
