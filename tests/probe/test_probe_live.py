@@ -33,7 +33,7 @@ def test_steps_are_counted_by_step_alone() -> None:
             w.step(loss=torch.tensor(float(number)))
     found = w.trajectory
     assert found["step"].values.tolist() == [0, 3, 6, 8]
-    assert found["loss"].sel(split="train").values[1:3].tolist() == [2.0, 5.0]
+    assert found["loss"].sel(split="train").values[1:].tolist() == [1.0, 4.0, 6.5]
     assert str(w.seen) == "function (function): 1 layers of 2 heads, lags up to 5"
     with pytest.raises(ConfigError, match="inside `with"):
         w.step()
@@ -117,7 +117,7 @@ def test_watching_changes_no_bit_of_training() -> None:
 
 def test_records_do_not_grow_with_the_batch() -> None:
     sizes = []
-    for rows in (2, 64):
+    for rows in (32, 64):
         with watch(Model(), tokens=torch.randint(0, 12, (rows, 10)), every=1) as w:
             w.step()
         sizes.append(w.trajectory.nbytes)

@@ -57,8 +57,15 @@ class Layer:
 class Observer(Protocol):
     """Takes layers in the order in which they compute, and reduces each one at once."""
 
+    wants_output: bool
+    """Whether the model's output is asked for too, its language-model head included."""
+
     def layer(self, layer: Layer) -> None:
         """The next layer of this pass."""
+        ...
+
+    def output(self, output: Any) -> None:
+        """What the model returned, after its layers; an adapter that does not know it need not call this."""
         ...
 
     def note(self, text: str) -> None:

@@ -1,5 +1,7 @@
 """One attention layer, added up over sequences and queries: everything a record holds, in memory O(heads × lags).
 
+Of a batch's sequences, errors of lags keep sums of squares and role scores at most 16 folds.
+
 Lag = predicted position minus key position: a query's own token is lag 1, the previous one lag 2, what lies ahead
 lags 0 and below. Means are over the counted queries, so a lag that a query cannot see counts as unattended, as in
 headwise's own measurement.
@@ -7,21 +9,36 @@ headwise's own measurement.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import torch
 from torch import Tensor
 
 from headwise.core.errors import ConfigError, RunFailed
 from headwise.probe.adapter import HeadWrites, Layer
+from headwise.probe.lag_error import LagError
+from headwise.probe.role import Role, Seen
+from headwise.probe.role_sums import RoleSums
+from headwise.probe.shown import Shown
 
 PLACES = ("self", "previous", "first", "induction")
-"""Where a head may look that has a name of its own; `induction` is measured on repeated sequences."""
+"""Where a head may look that has a name of its own; `induction` is a score on sequences that repeat themselves."""
 
 
 class BlockSums:
     """Adds layers of the same block, one per chunk of the batch."""
 
-    def __init__(self, layer: Layer, *, queries: int | None) -> None:
+    def __init__(
+        self,
+        layer: Layer,
+        *,
+        queries: int | None,
+        lags: int = 64,
+        roles: Sequence[Role] = (),
+        sequences: int | None = None,
+    ) -> None:
+        """`sequences`: how many the whole batch has; without it, this layer's."""
         self.name = layer.name
         _, self.heads, seen, self.keys = layer.attention_BHQK.shape
         self.queries = seen if queries is None else min(queries, seen)
@@ -30,9 +47,16 @@ class BlockSums:
         self._first = np.zeros(self.heads)
         self._count = self._count_previous = self._count_first = 0
         self._gram: np.ndarray | None = np.zeros((self.heads, self.heads)) if layer.writes else None
+        total = layer.attention_BHQK.shape[0] if sequences is None else sequences
+        self.roles = RoleSums(roles, sequences=total, heads=self.heads)
+        self.lag_error = LagError(heads=self.heads, lags=min(lags, self.keys))
 
-    def add(self, layer: Layer) -> None:
-        """One layer; rows that are not distributions are an error, padding is left out."""
+    def add(self, layer: Layer, tokens_BS: Tensor | None = None, shared: Shown | None = None) -> Shown:
+        """One layer; rows that are not distributions are an error, padding is left out.
+
+        `tokens_BS`: what was shown, for roles of tokens. `shared`: what an earlier layer of the same pass was measured
+        against; returns what this one was, which is the same where both saw the same.
+        """
         a_BHQK, valid_BK = _numbers(layer.attention_BHQK), layer.valid_BK
         if a_BHQK.shape[1] != self.heads or a_BHQK.shape[-1] != self.keys:
             raise ConfigError(f"{self.name} changed its shape between two sequences of a batch; give them one length")
@@ -47,13 +71,34 @@ class BlockSums:
         # Summing over sequences before anything else keeps the rest independent of the batch.
         map_HQK = _summed(a_BHQK, 0)
         self._by_lag += _by_lag(map_HQK)
-        self._entropy += _array(_summed(torch.special.entr(a_BHQK).sum(-1), (0, 2)))
+        shown = self._shown(map_HQK, tokens_BS, valid_BK, shared)
+        seen = Seen(a_BHQK, shown)
+        seen.total_1HQK = map_HQK[None].to(a_BHQK.dtype)
+        self.roles.add(seen)
+        self.lag_error.add(seen)
+        self._entropy += _array(_summed(seen.entropy_BHQ, (0, 2)))
         self._add_first(a_BHQK, valid_BK, valid_BQ)
         self._count += int(valid_BQ.sum())
         previous_BQ = torch.nn.functional.pad(valid_BK, (1, 0))[:, :-1][:, -self.queries :]
         self._count_previous += int((valid_BQ & previous_BQ).sum())
         if self._gram is not None:
             self._gram = None if layer.writes is None else self._gram + _gram(layer.writes, valid_BQ)
+        return shown
+
+    def _shown(self, map_HQK: Tensor, tokens_BS: Tensor | None, valid_BK: Tensor, shared: Shown | None) -> Shown:
+        """What this layer is measured against: what another layer was, if both saw the same."""
+        ahead = bool((map_HQK.triu(1 + self.keys - self.queries) > 0).any())
+        if tokens_BS is not None and tokens_BS.shape != valid_BK.shape:
+            tokens_BS = None
+        if (
+            shared is not None
+            and (shared.ahead, shared.queries, shared.valid_BK.shape) == (ahead, self.queries, valid_BK.shape)
+            and shared.valid_BK.device == valid_BK.device
+            and bool((shared.valid_BK == valid_BK).all())
+        ):
+            return shared
+        tokens = None if tokens_BS is None else tokens_BS.to(valid_BK.device)
+        return Shown(tokens, valid_BK, queries=self.queries, ahead=ahead)
 
     def _add_first(self, a_BHQK: Tensor, valid_BK: Tensor, valid_BQ: Tensor) -> None:
         """Attention on each sequence's first real token, by the queries after it."""
@@ -96,15 +141,6 @@ class BlockSums:
         size = np.sqrt(np.diagonal(self._gram))
         product = np.outer(size, size)
         return np.where(product > 0, self._gram / np.where(product > 0, product, 1.0), 0.0)
-
-
-def induction_score(attention_BHQK: Tensor, period: int) -> np.ndarray:
-    """On sequences of this period: mean attention on the token after the previous copy of the query's token, (heads,).
-
-    That key has lag `period`, so a head that copies this lag on any input scores as well: compare `attention_by_lag`.
-    """
-    followed = _numbers(attention_BHQK).diagonal(offset=1 - period, dim1=-2, dim2=-1)[..., 1:]
-    return _array(_summed(followed, (0, 2))) / (followed.shape[0] * followed.shape[-1])
 
 
 def require_distributions(a_BHQK: Tensor, valid_BQ: Tensor, *, name: str, resolution: float) -> None:
@@ -153,6 +189,11 @@ def _by_lag(map_HQK: Tensor) -> np.ndarray:
     index_QK = position_Q[:, None] - torch.arange(keys, device=device) + keys - 1
     sums = torch.zeros(heads, 2 * keys - 1, dtype=map_HQK.dtype, device=device)
     return _array(sums.index_add_(1, index_QK.flatten(), map_HQK.flatten(1)))
+
+
+def lag_chance(shown: Shown) -> tuple[np.ndarray, int]:
+    """Attention by lag of even attention, summed over queries, for every lag of a square map; how many queries."""
+    return _by_lag(_summed(shown.even_BHQK, 0))[0], int(shown.counted_BQ.sum())
 
 
 def _gram(writes: HeadWrites, valid_BQ: Tensor) -> np.ndarray:

@@ -32,6 +32,7 @@ from headwise.probe.looked_at import (
     tokens_digest,
     write_looked_at,
 )
+from headwise.probe.losses import loss_variables
 from headwise.probe.probing import Induction, Probe
 from headwise.probe.sequences import Kind, synthetic
 from headwise.probe.token_file import read_tokens
@@ -51,6 +52,9 @@ class FolderConfig(Config):
     length: Annotated[int, Field(ge=2, le=1_000_000)] = 64
     lags: Annotated[int, Field(ge=1, le=4096)] = 64
     induction: Induction = "on"
+    measured: Annotated[
+        Literal["roles"], Field(description="what a record holds; a probe that held less is another run")
+    ] = "roles"
     seed: Annotated[int, Field(ge=0)] = 0
 
 
@@ -221,11 +225,15 @@ def _probe(
 def _look(probe: Probe, model: Any, checkpoint: StoredModel) -> dict[str, np.ndarray]:
     try:
         with offline():
-            return probe.look(model)
+            record = probe.look(model)
     except (HeadwiseError, OSError, MemoryError):
         raise
     except Exception as error:  # what odd settings make a model's own code raise is open-ended
         raise CorruptData(f"{checkpoint.path} cannot be run: {first_line(error)}") from error
+    if probe.loss is not None:
+        losses = loss_variables([[probe.loss]], [checkpoint.step])
+        record.update({name: values[0] for name, values in losses.items()})
+    return record
 
 
 def _keep(

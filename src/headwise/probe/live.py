@@ -7,12 +7,13 @@
     print(w.report())
 
 Between looks nothing of the probe is on the model: no hook, no changed setting. A look is one forward pass over
-`tokens` (and a small one for the induction score), so the overhead is that of one pass in `every` steps.
+`tokens` (and a small one over sequences that repeat themselves), so the overhead is that of one pass in `every` steps.
 """
 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
@@ -21,7 +22,11 @@ import numpy as np
 from headwise.core.errors import ConfigError
 from headwise.core.trajectory import assemble
 from headwise.probe.adapter import Adapter
+from headwise.probe.look_loss import LossValue
+from headwise.probe.losses import SPLITS, Validation, as_validation, loss_variables, validation_loss
 from headwise.probe.probing import Induction, Layout, Probe
+from headwise.probe.schedule import Every, make_schedule
+from headwise.probe.training_loss import TrainingLosses
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -33,14 +38,14 @@ if TYPE_CHECKING:
 class Watch:
     """Records of one model over training; see `watch`."""
 
-    def __init__(self, model: Any, probe: Probe, *, every: int) -> None:
-        if every < 1:
-            raise ConfigError(f"every = {every} must be at least 1")
-        self.model, self.probe, self.every = model, probe, every
+    def __init__(self, model: Any, probe: Probe, *, every: Every, validation: Validation | None = None) -> None:
+        self.model, self.probe, self.every, self.validation = model, probe, every, validation
         self.steps_counted: int | None = None
+        self._schedule = make_schedule(every)
         self._steps: list[int] = []
         self._records: list[dict[str, np.ndarray]] = []
-        self._losses: list[float] = []
+        self._training = TrainingLosses()
+        self._losses: dict[str, list[LossValue]] = {split: [] for split in SPLITS}
 
     def __enter__(self) -> Self:
         self.begin(0)
@@ -61,23 +66,29 @@ class Watch:
                 f"this watch has records up to step {self._steps[-1]}; make another one for another training"
             )
         self.steps_counted = step
-        self._look(None)
+        self._look()
         for text in self.probe.left_out:
             warnings.warn(f"headwise: {text}", stacklevel=3)
 
     def end(self) -> None:
         """Take a last look if the last step was not on the schedule; `with` does it."""
         if self.steps_counted is not None and self.steps_counted != self._steps[-1]:
-            self._look(None)
+            self._look()
         self.steps_counted = None
 
     def step(self, loss: float | Tensor | None = None) -> None:
-        """Call once per optimiser step, after it. A loss is kept where a look is taken, and not read otherwise."""
+        """Call once per optimiser step, after it. A loss is kept where it is and read at the next look."""
         if self.steps_counted is None:
             raise ConfigError("step() counts inside `with watch(...) as w:` only")
         self.steps_counted += 1
-        if self.steps_counted % self.every == 0:
-            self._look(loss)
+        if loss is not None:
+            self._training.add(loss)
+        if self._schedule.due(self.steps_counted):
+            self._look()
+
+    def mean_loss(self, mean: float, *, steps: int, last: int) -> None:
+        """Instead of a loss at each step: a mean that was taken over the `steps` steps up to `last`."""
+        self._training.add_mean(mean, steps=steps, time=last - steps / 2)
 
     @property
     def seen(self) -> Layout:
@@ -92,10 +103,12 @@ class Watch:
         if not self._records:
             raise ConfigError("nothing has been recorded yet; enter the `with` first")
         variables = {name: np.stack([record[name] for record in self._records]) for name in self._records[0]}
-        if np.isfinite(self._losses).any():
-            variables["loss"] = np.asarray(self._losses)[:, None]
-        coordinates = {**self.probe.coordinates(), "step": self._steps, "split": ["train"]}
-        return assemble(variables, coordinates, self.probe.attributes())
+        splits = [split for split in SPLITS if any(np.isfinite(value.mean) for value in self._losses[split])]
+        if splits:
+            variables.update(loss_variables([self._losses[split] for split in splits], self._steps))
+        coordinates = {**self.probe.coordinates(), "step": self._steps, "split": splits}
+        every = self.every if isinstance(self.every, int | str) else list(map(int, self.every))
+        return assemble(variables, coordinates, {**self.probe.attributes(), "every": every})
 
     def report(self) -> RunReport:
         """The phase report so far, with patterns found in the attention itself."""
@@ -109,18 +122,27 @@ class Watch:
 
         return trainer_callback(self)
 
-    def _look(self, loss: float | Tensor | None) -> None:
+    def _look(self) -> None:
         assert self.steps_counted is not None
-        self._records.append(self.probe.look(self.model))
+        record = self.probe.look(self.model)
+        begun = float(self._steps[-1]) if self._steps else float(self.steps_counted)
+        train = self._training.take(start=begun, end=float(self.steps_counted))
+        look = self.probe.loss or LossValue()
+        self._losses["train"].append(train)
+        self._losses["look"].append(look)
+        self._losses["validation"].append(validation_loss(self.probe, self.model, self.validation))
+        self._records.append(record)
         self._steps.append(self.steps_counted)
-        self._losses.append(float("nan") if loss is None else float(getattr(loss, "detach", lambda: loss)()))
+        self._schedule.looked(self.steps_counted, record, look.mean if np.isfinite(look.mean) else train.mean)
 
 
 def watch(
     model: Any,
     *,
     tokens: Any,
-    every: int = 50,
+    every: Every = 50,
+    validation: Any = None,
+    classes: Mapping[str, Sequence[int]] | None = None,
     queries: int | None = None,
     lags: int = 64,
     induction: Induction = "on",
@@ -130,9 +152,12 @@ def watch(
 
     `model`: a torch module, a Hugging Face or TransformerLens model, a headwise decoder, or a function from tokens to
     attention. `tokens`: the batch shown at every look, (sequences, positions), or a mapping of the model's keyword
-    arguments (`attention_mask` marks padding); it is copied. `every`: optimiser steps between looks. `queries`: count
-    the last so many positions only. `lags`: how far back attention is kept by lag. `induction`: whether each look also
-    takes an induction score on repeated sequences. `adapter`: instead of the one that claims the model.
+    arguments (`attention_mask` marks padding, `labels` are what a loss is taken from); it is copied. `every`: optimiser
+    steps between looks, "auto" (denser at first and where something changes), or the steps to look at. `validation`:
+    another batch whose loss is taken at every look, or a function of the model that gives one. `classes`: token ids by
+    name, such as {"newline": [10]}, each a role of its own. `queries`: count the last so many positions only. `lags`:
+    how far back attention is kept by lag. `induction`: whether each look also takes an induction score on sequences
+    that repeat themselves. `adapter`: instead of the one that claims the model.
 
     >>> import torch
     >>> from headwise import watch
@@ -143,4 +168,5 @@ def watch(
     >>> w.trajectory["step"].values.tolist(), w.trajectory.sizes["head"]
     ([0, 2, 4], 2)
     """
-    return Watch(model, Probe(tokens, queries=queries, lags=lags, induction=induction, adapter=adapter), every=every)
+    probe = Probe(tokens, queries=queries, lags=lags, induction=induction, classes=classes, adapter=adapter)
+    return Watch(model, probe, every=every, validation=as_validation(validation))

@@ -1,48 +1,141 @@
-"""What receives the layers of a pass from an adapter: sums for a record, or induction scores alone."""
+"""What receives the layers of a pass from an adapter: sums for a record, one role's score, or a loss."""
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Sequence
+from typing import Any
 
-from headwise.probe.adapter import Layer
-from headwise.probe.block_sums import BlockSums, induction_score
+import numpy as np
+import torch
+from torch import Tensor
+
+from headwise.probe.adapter import Batch, Layer
+from headwise.probe.block_sums import BlockSums, lag_chance
+from headwise.probe.logits import logits_of
+from headwise.probe.look_loss import LookLoss
+from headwise.probe.role import Role
+from headwise.probe.shown import Shown
+
+
+def token_ids(batch: Batch) -> Tensor | None:
+    """The tokens where they are ids, (B, S); `None` for embeddings and other real numbers."""
+    tokens = batch.tokens
+    return None if tokens.ndim != 2 or tokens.is_floating_point() or tokens.dtype == torch.bool else tokens
+
+
+class LossAlone:
+    """Takes the loss of each pass and nothing else."""
+
+    wants_output = True
+
+    def __init__(self, model: Any, *, queries: int | None = None, ahead: bool) -> None:
+        self.model, self.ahead, self.loss = model, ahead, LookLoss(queries)
+        self._part: Batch | None = None
+
+    def begin(self, part: Batch) -> None:
+        """A pass over this part of the batch."""
+        self._part = part
+
+    def layer(self, layer: Layer) -> None:
+        """Ignored."""
+
+    def output(self, output: Any) -> None:
+        """Take the loss of this pass, where its output has logits."""
+        assert self._part is not None
+        tokens = token_ids(self._part)
+        logits = None if tokens is None else logits_of(output, tokens, self.model)
+        if logits is not None:
+            self.logits(logits, self._part)
+
+    def logits(self, logits_BSV: Tensor, part: Batch) -> None:
+        """The logits of this pass."""
+        self.loss.add(logits_BSV, part, ahead=self.ahead)
+
+    def note(self, text: str) -> None:
+        """Ignored: the pass over the batch of the looks has noted the same."""
 
 
 class LayerSums:
     """Adds each layer of a pass to the sums of that layer, over as many passes as the batch needs."""
 
-    def __init__(self, queries: int | None) -> None:
-        self.queries = queries
+    wants_output = True
+
+    def __init__(self, model: Any, *, queries: int | None, lags: int, roles: Sequence[Role], sequences: int) -> None:
+        self.queries, self.lags, self.roles, self.sequences = queries, lags, roles, sequences
         self.blocks: list[BlockSums] = []
         self.notes: list[str] = []
+        self._even: np.ndarray | None = None
+        self._even_count = 0
+        self._loss = LossAlone(model, queries=queries, ahead=False)
+        self._shown: Shown | None = None
+        self._part: Batch | None = None
         self._next = 0
 
-    def begin(self) -> None:
-        """Another pass over the same layers."""
-        self._next = 0
+    def begin(self, part: Batch) -> None:
+        """Another pass over the same layers, with this part of the batch."""
+        self._next, self._shown, self._part = 0, None, part
+        self._loss.begin(part)
 
     def layer(self, layer: Layer) -> None:
         """Add the next layer of this pass."""
+        assert self._part is not None
         if self._next == len(self.blocks):
-            self.blocks.append(BlockSums(layer, queries=self.queries))
-        self.blocks[self._next].add(layer)
+            block = BlockSums(layer, queries=self.queries, lags=self.lags, roles=self.roles, sequences=self.sequences)
+            self.blocks.append(block)
+        self._shown = self.blocks[self._next].add(layer, token_ids(self._part), self._shown)
+        self._loss.ahead = self._loss.ahead or self._shown.ahead
+        if self._next == 0:
+            even, count = lag_chance(self._shown)
+            self._even = even if self._even is None else self._even + even
+            self._even_count += count
         self._next += 1
+
+    def output(self, output: Any) -> None:
+        """Take the loss of this pass."""
+        self._loss.output(output)
 
     def note(self, text: str) -> None:
         """Keep a note for the reader of the result."""
         self.notes.append(text)
 
+    @property
+    def ahead(self) -> bool:
+        """Whether any layer looks ahead."""
+        return self._loss.ahead
 
-class InductionScores:
-    """Keeps the induction score of each layer and nothing else."""
+    @property
+    def loss(self) -> LookLoss:
+        """The loss on the batch."""
+        return self._loss.loss
 
-    def __init__(self, period: int) -> None:
-        self.period = period
+    def lag_chance(self) -> np.ndarray:
+        """Even attention by lag, for every lag of a square map, ascending."""
+        assert self._even is not None
+        return self._even / max(self._even_count, 1)
+
+
+class RoleAlone:
+    """Scores one role in every layer of one pass and keeps nothing else."""
+
+    wants_output = False
+
+    def __init__(self, role: Role, batch: Batch) -> None:
+        self.role, self.batch = role, batch
         self.scores: list[np.ndarray] = []
+        self._shown: Shown | None = None
 
     def layer(self, layer: Layer) -> None:
-        """Score the next layer of this pass."""
-        self.scores.append(induction_score(layer.attention_BHQK, self.period))
+        """Score the next layer of this pass; NaN where its attention is not that of the sequences shown."""
+        rows, heads, queries, keys = layer.attention_BHQK.shape
+        if (rows, keys) != tuple(self.batch.tokens.shape) or queries != keys:
+            self.scores.append(np.full(heads, np.nan))
+            return
+        sums = BlockSums(layer, queries=None, lags=1, roles=(self.role,))
+        self._shown = sums.add(layer, token_ids(self.batch), self._shown)
+        self.scores.append(sums.roles.score()[:, 0])
+
+    def output(self, output: Any) -> None:
+        """Ignored: the loss on these sequences means nothing."""
 
     def note(self, text: str) -> None:
         """Ignored: the pass over the user's batch has noted the same."""

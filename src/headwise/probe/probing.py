@@ -6,6 +6,7 @@ known here: `headwise.phases` finds the patterns.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -16,15 +17,19 @@ from headwise.core.trajectory import check_record, head_overlap
 from headwise.probe.adapter import Adapter, Batch
 from headwise.probe.adapters import find_adapter
 from headwise.probe.block_sums import PLACES, BlockSums
-from headwise.probe.observers import InductionScores, LayerSums
+from headwise.probe.look_loss import LossValue
+from headwise.probe.observers import LayerSums, LossAlone, RoleAlone, token_ids
+from headwise.probe.repeated import repeated_batch
 from headwise.probe.restored_state import state_restored
-from headwise.probe.sequences import as_batch, on_device, passes, repeated_batch
+from headwise.probe.roles import all_roles
+from headwise.probe.roles.induction import ROLE as INDUCTION
+from headwise.probe.sequences import as_batch, on_device, passes
 from headwise.probe.torch_model import device_of, require_weights, unwrapped
 
 Induction = Literal["on", "off"]
 
-REPEATED = 8
-"""Repeated sequences that an induction score is the mean over."""
+REPEATED, LONGEST_REPEATED = 8, 64
+"""Repeated sequences that the second witness of induction is the mean over, and how long they are at most."""
 
 
 @dataclass(frozen=True)
@@ -55,13 +60,18 @@ class Probe:
         queries: int | None = None,
         lags: int = 64,
         induction: Induction = "on",
+        classes: Mapping[str, Sequence[int]] | None = None,
         adapter: Adapter | None = None,
     ) -> None:
         if lags < 1 or (queries is not None and queries < 1):
             raise ConfigError(f"lags = {lags} and queries = {queries} must be at least 1")
         self.batch = as_batch(tokens)
         self.queries, self.lags, self.induction, self.adapter = queries, lags, induction, adapter
+        self.roles = all_roles(classes)
         self.layout: Layout | None = None
+        self.loss: LossValue | None = None
+        self._repeated_length = min(self.batch.tokens.shape[1], LONGEST_REPEATED)
+        self._role_queries: dict[str, int] = {}
         self.notes: list[str] = []
         self.left_out: list[str] = []
 
@@ -71,10 +81,10 @@ class Probe:
         require_weights(model)
         adapter = self.adapter or find_adapter(model)
         batch = on_device(self.batch, device_of(model))
-        sums = LayerSums(self.queries)
+        sums = LayerSums(model, queries=self.queries, lags=self.lags, roles=self.roles, sequences=batch.tokens.shape[0])
         with state_restored(model):
             for part in passes(batch):
-                sums.begin()
+                sums.begin(part)
                 adapter.show(model, part, sums)
             induction = self._induction(adapter, model, batch, sums)
         for text in sums.notes:
@@ -83,11 +93,24 @@ class Probe:
                 self.left_out.append(text)
         if not sums.blocks:
             raise ConfigError(f"no attention was seen: {adapter.advice(model)}")
-        return self._record(sums.blocks, induction, adapter=adapter.name, model=type(model).__name__)
+        self.loss = sums.loss.value()
+        return self._record(sums, induction, adapter=adapter.name, model=type(model).__name__)
+
+    def batch_loss(self, model: Any, batch: Batch) -> LossValue | None:
+        """The loss on another batch, as a look takes it on its own; `None` where it cannot be had."""
+        model = unwrapped(model)
+        adapter = self.adapter or find_adapter(model)
+        alone = LossAlone(model, ahead=self._known().lags[0] < 1)
+        with state_restored(model):
+            for part in passes(on_device(batch, device_of(model))):
+                alone.begin(part)
+                adapter.show(model, part, alone)
+        return alone.loss.value()
 
     def coordinates(self) -> dict[str, list[int] | list[str]]:
         """Labels of the dimensions that do not simply count."""
-        return {"lag": list(self._known().lags), "place": list(PLACES)}
+        roles = [role.name for role in self.roles]
+        return {"lag": list(self._known().lags), "place": list(PLACES), "role": roles, "split": ["look"]}
 
     def attributes(self) -> dict[str, object]:
         """What a trajectory says about its origin."""
@@ -98,7 +121,16 @@ class Probe:
             "model": layout.model,
             "layers": list(layout.layers),
             "notes": list(self.notes),
+            "shown": self._shown(),
+            "role_queries": dict(self._role_queries),
         }
+
+    def _shown(self) -> dict[str, int]:
+        """How much was shown: what a report needs to say what it cannot see."""
+        sequences, positions = self.batch.tokens.shape[:2]
+        tokens = token_ids(self.batch)
+        different = {} if tokens is None else {"different_tokens": len(np.unique(tokens.cpu().numpy()))}
+        return {"sequences": sequences, "positions": positions, **different}
 
     def _known(self) -> Layout:
         if self.layout is None:
@@ -106,19 +138,29 @@ class Probe:
         return self.layout
 
     def _induction(self, adapter: Adapter, model: Any, batch: Batch, sums: LayerSums) -> list[np.ndarray] | None:
+        """Scores on repeats of varied period; a model that takes no shorter sequences is shown its own length."""
         if self.induction == "off" or not sums.blocks:
             return None
-        drawn = repeated_batch(batch, count=REPEATED)
-        if drawn is None or drawn[0].tokens.shape[1] != sums.blocks[0].keys:
-            self._note("no induction score: it needs sequences of at least 4 tokens, as (sequences, positions)")
+        drawn = repeated_batch(batch, count=REPEATED, length=self._repeated_length)
+        if drawn is None:
+            self._note(
+                "no induction score on repeats: it needs at least 6 token ids in a sequence, two of them different"
+            )
             return None
-        scores = InductionScores(drawn[1])
-        adapter.show(model, drawn[0], scores)
+        scores = RoleAlone(INDUCTION, drawn)
+        try:
+            adapter.show(model, drawn, scores)
+        except Exception:  # what a model's own code raises for another length is open-ended
+            if self._repeated_length == batch.tokens.shape[1]:
+                raise
+            self._repeated_length = batch.tokens.shape[1]
+            return self._induction(adapter, model, batch, sums)
         return scores.scores
 
     def _record(
-        self, blocks: list[BlockSums], induction: list[np.ndarray] | None, *, adapter: str, model: str
+        self, sums: LayerSums, induction: list[np.ndarray] | None, *, adapter: str, model: str
     ) -> dict[str, np.ndarray]:
+        blocks = sums.blocks
         shares = _stacked([block.by_lag() for block in blocks], blocks)
         lags = blocks[0].lags
         if self.layout is None:
@@ -141,7 +183,14 @@ class Probe:
             "attention_concentration": (shares**2).sum(-1),
             "attention_on": np.concatenate([places, scored[..., None]], axis=-1),
             "head_overlap": head_overlap(shares),
+            "lag_chance": sums.lag_chance()[[column[lag] for lag in self.layout.lags]],
+            "lag_error": np.stack([block.lag_error.of(self.layout.lags) for block in blocks]),
+            "role_score": np.stack([block.roles.score() for block in blocks]),
+            "role_chance": np.stack([block.roles.chance() for block in blocks]),
+            "role_fold": np.stack([block.roles.by_fold() for block in blocks], axis=1).astype(np.float32),
         }
+        names = (role.name for role in self.roles)
+        self._role_queries = {name: int(n) for name, n in zip(names, blocks[0].roles.count, strict=True)}
         alignments = [alignment for block in blocks if (alignment := block.write_alignment()) is not None]
         if len(alignments) == len(blocks):
             record["write_alignment"] = np.stack(alignments)

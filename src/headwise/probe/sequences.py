@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
@@ -21,7 +23,9 @@ SUCCESSORS = 4
 INPUT_NAMES = ("input_ids", "tokens", "inputs_embeds", "src", "x", "query")
 """Arguments that models call their input; among several the first of these."""
 LARGEST_MAPS = 2**22
-"""Entries of the attention maps of one head that a pass may produce; a larger batch goes in several passes."""
+"""Entries of the attention maps of one head that a pass may produce; a larger batch goes in several passes, of two
+sequences or more.
+"""
 
 
 def as_batch(given: Any) -> Batch:
@@ -62,42 +66,19 @@ def passes(batch: Batch) -> list[Batch]:
     """The batch in pieces whose attention maps fit into memory; one piece for all but large ones."""
     rows, length = batch.tokens.shape[:2]
     size = max(1, LARGEST_MAPS // length**2)
-    if rows <= size:
-        return [batch]
-    return [_rows(batch, slice(start, start + size)) for start in range(0, rows, size)]
+    # Chance is what the other sequences of a pass would give, so none goes alone that has others.
+    count = min(math.ceil(rows / size), max(1, rows // 2))
+    bounds = [rows * part // count for part in range(count + 1)]
+    return [batch] if count == 1 else [rows_of(batch, slice(a, b)) for a, b in pairwise(bounds)]
 
 
-def _rows(batch: Batch, part: slice) -> Batch:
+def rows_of(batch: Batch, part: slice) -> Batch:
+    """Some sequences of the batch, with what belongs to them."""
     rows = batch.tokens.shape[0]
     others = {
         k: v[part] if isinstance(v, Tensor) and v.ndim and v.shape[0] == rows else v for k, v in batch.others.items()
     }
     return Batch(batch.tokens[part], batch.keyword, others)
-
-
-def repeated_batch(batch: Batch, *, count: int) -> tuple[Batch, int] | None:
-    """Sequences of the same length that run twice through random tokens of the batch, and their period.
-
-    Tokens are drawn from those the batch holds, so no vocabulary need be known. `None` where the input is no sequence
-    of tokens, is too short, or has fewer than two different tokens.
-    """
-    tokens = batch.tokens
-    length = tokens.shape[1]
-    if tokens.ndim != 2 or tokens.is_floating_point() or length < 4:
-        return None
-    real = tokens if batch.valid_BS is None else tokens[batch.valid_BS.to(tokens.device)]
-    known = torch.as_tensor(np.unique(real.cpu().numpy()), device=tokens.device)
-    if len(known) < 2:
-        return None
-    period, rng = length // 2, generator(0, Stream.TEST, length, len(known))
-    rows = min(count, tokens.shape[0])
-    drawn = np.stack([rng.choice(len(known), period, replace=len(known) < period) for _ in range(rows)])
-    index = torch.as_tensor(np.tile(drawn, (1, 3))[:, :length], device=tokens.device)
-    shown = _rows(batch, slice(0, rows))
-    others = dict(shown.others)
-    if batch.valid_BS is not None:
-        others["attention_mask"] = torch.ones_like(shown.others["attention_mask"])
-    return Batch(known[index], batch.keyword, others), period
 
 
 def synthetic(kind: Kind, *, vocabulary: int, sequences: int, length: int, seed: int) -> np.ndarray:

@@ -2,8 +2,9 @@
 
 That is the library's common interface (decoders such as GPT-2, Llama, GPT-NeoX, Qwen and Mistral, encoders such as
 BERT): class names with `Attention` in them, a pair (output, weights) from each. Grouped queries, sliding windows,
-rotary positions and ALiBi are the model's own computation and arrive here as plain weights. Only the base model runs,
-without its language-model head. The library itself is never imported here: a model of it brings it along.
+rotary positions and ALiBi are the model's own computation and arrive here as plain weights. Of language models the head
+runs too where the observer wants the output, of all others the base model alone. The library itself is never imported
+here: a model of it brings it along.
 """
 
 from __future__ import annotations
@@ -24,6 +25,9 @@ from headwise.probe.adapters.scaled_dot_product import ScaledDotProducts
 OUTPUT_NAMES = ("o_proj", "c_proj", "dense", "out_proj", "out_lin", "wo")
 """What the families call the matrix after the heads."""
 
+CAUSAL, MASKED = ("ForCausalLM", "LMHeadModel"), "ForMaskedLM"
+"""How the library's language models are called."""
+
 
 class HuggingFace:
     """Layers in the order of their calls, so that layers with shared weights count each time."""
@@ -37,6 +41,7 @@ class HuggingFace:
     def show(self, model: Any, batch: Batch, observer: Observer) -> None:
         _require_decodable(model, batch)
         base = model.base_model
+        run = model if observer.wants_output and has_logits(model, batch) else base
         arguments = batch.keywords("input_ids")
         arguments.pop("labels", None)
         if "use_cache" in inspect.signature(base.forward).parameters:
@@ -47,9 +52,11 @@ class HuggingFace:
                 stack.enter_context(ScaledDotProducts(catch.hidden))
                 for name, module in attention_modules(base):
                     stack.enter_context(catch.watching(module, name))
-                base(**arguments)
+                output = run(**arguments)
             if not catch.layers:
                 _show_returned(base(**arguments, output_attentions=True), batch, observer)
+        if run is model:
+            observer.output(output)
 
     def advice(self, model: Any) -> str:
         names = [name for name, _ in attention_modules(model.base_model)]
@@ -58,6 +65,14 @@ class HuggingFace:
             f"{type(model).__name__}: {looked}, even with the eager implementation; "
             "pass a function from tokens to attention"
         )
+
+
+def has_logits(model: object, batch: Batch) -> bool:
+    """Whether this is a language model whose output can be compared with the batch: a masked one needs labels."""
+    names = [kind.__name__ for kind in type(model).__mro__]
+    return any(name.endswith(CAUSAL) for name in names) or (
+        "labels" in batch.others and any(name.endswith(MASKED) for name in names)
+    )
 
 
 def attention_modules(model: nn.Module) -> list[tuple[str, nn.Module]]:

@@ -52,11 +52,12 @@ class TorchModules:
                     continue
                 stack.enter_context(_shown(module, name or type(module).__name__, observer))
             if batch.keyword:
-                model(**batch.keywords(batch.keyword))
+                output = model(**batch.keywords(batch.keyword))
             elif isinstance(model, nn.MultiheadAttention):
-                model(batch.tokens, batch.tokens, batch.tokens, **batch.others)
+                output = model(batch.tokens, batch.tokens, batch.tokens, **batch.others)
             else:
-                model(batch.tokens, **batch.others)
+                output = model(batch.tokens, **batch.others)
+        observer.output(output)
 
     def advice(self, model: nn.Module) -> str:
         return (

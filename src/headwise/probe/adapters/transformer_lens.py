@@ -45,9 +45,12 @@ class TransformerLens:
         if known:
             hooks += [(name, keep_mixed) for name in with_writes]
         arguments = dict(batch.others)
-        model.run_with_hooks(batch.tokens, return_type=None, fwd_hooks=hooks, **arguments)
+        wanted = "logits" if observer.wants_output else None
+        output = model.run_with_hooks(batch.tokens, return_type=wanted, fwd_hooks=hooks, **arguments)
         for block in sorted(patterns):
             self._hand_over(model, batch, observer, block, patterns, mixed)
+        if observer.wants_output:
+            observer.output({"logits": output})
 
     def _hand_over(
         self,

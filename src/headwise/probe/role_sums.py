@@ -1,0 +1,60 @@
+"""Role scores of one layer, added up over passes in folds of the batch's sequences, however many there are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+
+from headwise.probe.role import Role, Seen, above_chance, measured
+
+MOST_FOLDS = 16
+
+
+class RoleSums:
+    """Sums of each role's share and chance, (folds, heads, roles), and of the queries that could have it."""
+
+    def __init__(self, roles: Sequence[Role], *, sequences: int, heads: int) -> None:
+        self.roles, self.folds = tuple(roles), min(sequences, MOST_FOLDS)
+        self._share = np.zeros((self.folds, heads, len(self.roles)))
+        self._chance = np.zeros_like(self._share)
+        self._count = np.zeros((self.folds, len(self.roles)))
+        self._met = 0
+
+    def add(self, seen: Seen) -> None:
+        """One layer of one pass; sequences go to the folds in turn."""
+        shape = seen.weights_BHQK.shape[:2]
+        fold = (self._met + np.arange(shape[0])) % self.folds
+        self._met += shape[0]
+        for index, role in enumerate(self.roles):
+            found = measured(role, seen)
+            if found is None:
+                continue
+            share, chance = found
+            sums = torch.stack([share.sum_BH, chance.to(share.sum_BH.dtype).expand(shape)]).cpu().double().numpy()
+            np.add.at(self._share[..., index], fold, sums[0])
+            np.add.at(self._chance[..., index], fold, sums[1])
+            np.add.at(self._count[:, index], fold, share.count_B.cpu().numpy())
+
+    @property
+    def count(self) -> np.ndarray:
+        """Queries that each role's share is the mean over."""
+        return np.asarray(self._count.sum(0))
+
+    def chance(self) -> np.ndarray:
+        """Chance of each role, (heads, roles); NaN where no query could have it."""
+        return _mean(self._chance.sum(0), self.count)
+
+    def score(self) -> np.ndarray:
+        """How far each head goes above chance, (heads, roles)."""
+        return above_chance(_mean(self._share.sum(0), self.count), self.chance())
+
+    def by_fold(self) -> np.ndarray:
+        """The same on each fold, (folds, heads, roles)."""
+        count = self._count[:, None]
+        return above_chance(_mean(self._share, count), _mean(self._chance, count))
+
+
+def _mean(sums: np.ndarray, count: np.ndarray) -> np.ndarray:
+    return np.where(count > 0, sums / np.where(count > 0, count, 1.0), np.nan)

@@ -1,0 +1,36 @@
+"""Induction: what followed earlier copies of the query's token, all of them.
+
+Against the attention of other sequences, because a head that looks at a fixed distance, or at a fixed place, meets
+followers too, and all of them where every sequence repeats with one period. Queries whose token did not occur before do
+not count.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from headwise.probe.role import Role, Seen, Share
+from headwise.probe.shown import Shown
+
+
+def followers(shown: Shown) -> Tensor:
+    """Keys whose token comes right after an earlier copy of the query's token, (B, Q, K)."""
+    assert shown.tokens_BS is not None
+    tokens, valid = shown.tokens_BS, shown.valid_BK
+    before_BK = torch.nn.functional.pad(tokens, (1, 0))[:, :-1]
+    both_BK = valid & torch.nn.functional.pad(valid, (1, 0))[:, :-1]
+    same_BQK = tokens[:, shown.offset :, None] == before_BK[:, None]
+    return same_BQK & both_BK[:, None] & shown.earlier_QK & shown.compared_BQ[..., None]
+
+
+def measure(seen: Seen) -> Share | None:
+    shown = seen.shown
+    if shown.tokens_BS is None:
+        return None
+    keys_BQK = shown.once("followers", lambda: followers(shown))
+    count_B = shown.once("followed", lambda: keys_BQK.any(-1).sum(1))
+    return Share(seen.on_keys(keys_BQK), count_B)
+
+
+ROLE = Role("induction", "induction", "looks at what followed earlier copies of its token", measure, against="others")
