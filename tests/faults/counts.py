@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import signal
 import time
 import traceback
@@ -18,7 +19,8 @@ IDLE_SECONDS = 300.0
 """The same on the clock, where other programs may take the machine's time."""
 CLOCK_FACTOR = 10.0
 """A part gives up when the clock says that it has taken this many times its share, however little it computed."""
-SHOWN = 25
+SHOWN = 12
+"""Findings of each kind that are written out, alike ones once."""
 
 Fault = Literal["wrong", "traceback", "hang", "lost"]
 FAULTS: tuple[Fault, ...] = ("wrong", "traceback", "hang", "lost")
@@ -52,6 +54,7 @@ class Counts:
     faults: Counter[str] = field(default_factory=Counter)
     kinds: Counter[str] = field(default_factory=Counter)
     findings: list[str] = field(default_factory=list)
+    alike: set[str] = field(default_factory=set)
     not_possible: str = ""
     began: float = field(default_factory=time.monotonic)
 
@@ -83,7 +86,9 @@ class Counts:
 
     def add(self, fault: Fault, what: str) -> None:
         self.faults[fault] += 1
-        if len(self.findings) < SHOWN:
+        alike = re.sub(r"\d+|[0-9a-f]{8,}|faults-\w+", "", what.rpartition(": ")[2])
+        if alike not in self.alike and sum(one.startswith(fault) for one in self.findings) < SHOWN:
+            self.alike.add(alike)
             self.findings.append(f"{fault}: {what}")
 
     @property

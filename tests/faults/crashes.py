@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +21,6 @@ from tests.faults.workplace import (
     command,
     data_below,
     difference,
-    note,
     probe_line,
     run_folders,
     tiny_options,
@@ -53,7 +52,7 @@ def run(counts: Counts) -> None:
     """Try states of every scene in turn until the count is reached."""
     with workplace() as place, without_git():
         scenes = list(make_scenes(place, counts.seed, short=counts.wanted < FEW))
-        queues = [(scene, crash_states(scene.record, seed=counts.seed)) for scene in scenes]
+        queues = _queues(scenes, counts)
         rng = random.Random(counts.seed)
         resume_all = max(len(scenes), round(RESUMED_SHARE * counts.wanted))
         checked: set[bytes] = set()
@@ -64,13 +63,30 @@ def run(counts: Counts) -> None:
                 state = next(states, None)
                 if state is None:
                     queues.remove(queue)
-                    note(f"crashes: every state of {scene.name} was tried")
                     continue
                 _try_state(counts, scene, state, place / "state", checked=checked)
                 if rng.random() < resume_all / counts.wanted:
                     again = seconds_left > 0 and rng.random() < 0.3
                     seconds_left -= again
                     _try_resume(counts, scene, state[1], place / "resumed", rng=rng, second=again)
+
+
+def _queues(scenes: Sequence[Scene], counts: Counts) -> list[tuple[Scene, Iterator[tuple[int, Tree]]]]:
+    """States of every scene: all of them, or where there are more than its share, evenly over what was asked."""
+    totals = [sum(1 for _ in crash_states(scene.record, seed=counts.seed)) for scene in scenes]
+    share = 0
+    while sum(min(total, share) for total in totals) < min(counts.wanted, sum(totals)):
+        share += 1
+    return [
+        (scene, _evenly(crash_states(scene.record, seed=counts.seed), total=total, count=min(total, share)))
+        for scene, total in zip(scenes, totals, strict=True)
+    ]
+
+
+def _evenly(states: Iterator[tuple[int, Tree]], *, total: int, count: int) -> Iterator[tuple[int, Tree]]:
+    for place, state in enumerate(states):
+        if (place + 1) * count // total > place * count // total:
+            yield state
 
 
 def make_scenes(place: Path, seed: int, *, short: bool = False) -> Iterator[Scene]:

@@ -104,11 +104,10 @@ def _ask(run: Path, sound: Sound, pages: Path, rng: random.Random) -> None:
         found_by = found_by or "load"
     else:
         if trajectory is None:
-            if status not in ("damaged", "interrupted"):
-                raise Found("wrong", f"called {status}, and holds nothing")
-        elif not is_beginning(trajectory, sound.trajectory):
+            raise Found("wrong", f"called {status}, and load says that nothing was measured")
+        if not is_beginning(trajectory, sound.trajectory):
             raise Found("wrong", "load gives other values")
-        elif trajectory.sizes != sound.trajectory.sizes and status in ("finished", "diverged"):
+        if trajectory.sizes != sound.trajectory.sizes and status in ("finished", "diverged"):
             raise Found("wrong", f"load gives {dict(trajectory.sizes)} of {dict(sound.trajectory.sizes)}")
     verified = command("verify", str(run))
     require_tidy(verified, "verify")

@@ -6,7 +6,6 @@ import contextlib
 import io
 import os
 import shutil
-import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -123,8 +122,3 @@ def without_git() -> Iterator[None]:
         yield
     finally:
         os.environ["PATH"] = before
-
-
-def note(text: str) -> None:
-    """Progress of a long part, for whoever watches."""
-    print(text, file=sys.stderr, flush=True)
