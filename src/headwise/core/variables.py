@@ -300,8 +300,8 @@ ROWS: tuple[Variable, ...] = (
         "attention_on",
         (*BY_HEAD, "place"),
         "Attention on named places",
-        "Attention on the query's own token, the one before it and the first one; how far above chance it looks at what "
-        "followed earlier copies of its token, on sequences that repeat themselves with varied periods.",
+        "Attention on the query's own token, the one before it and the first one; how far above chance it looks at "
+        "what followed earlier copies of its token, on sequences that repeat themselves with varied periods.",
         unit="share",
         axis="attention",
         limits=SHARE,

@@ -25,6 +25,9 @@ from headwise.probe.shown import Shown
 PLACES = ("self", "previous", "first", "induction")
 """Where a head may look that has a name of its own; `induction` is a score on sequences that repeat themselves."""
 
+LARGE_MAP = 2**18
+"""Entries of a layer's attention to one sequence from which its sum over sequences is a good part of a look."""
+
 
 class BlockSums:
     """Adds layers of the same block, one per chunk of the batch."""
@@ -69,7 +72,7 @@ class BlockSums:
         valid_BQ = valid_BK[:, -self.queries :]
         require_distributions(a_BHQK, valid_BQ, name=self.name, resolution=resolution(layer.attention_BHQK))
         # Summing over sequences before anything else keeps the rest independent of the batch.
-        map_HQK = _summed(a_BHQK, 0)
+        map_HQK = _over_sequences(a_BHQK)
         self._by_lag += _by_lag(map_HQK)
         shown = self._shown(map_HQK, tokens_BS, valid_BK, shared)
         seen = Seen(a_BHQK, shown)
@@ -175,6 +178,14 @@ def _numbers(attention: Tensor) -> Tensor:
 def _summed(tensor: Tensor, dim: int | tuple[int, ...]) -> Tensor:
     """Sum in double precision where the device has it."""
     return tensor.sum(dim) if tensor.device.type == "mps" else tensor.sum(dim, dtype=torch.float64)
+
+
+def _over_sequences(a_BHQK: Tensor) -> Tensor:
+    """Sum over sequences; of large maps eight at a time in their own precision, which is six times as fast."""
+    if a_BHQK[0].numel() < LARGE_MAP:
+        return _summed(a_BHQK, 0)
+    parts = [part.sum(0) for part in a_BHQK.split(8)]
+    return _summed(torch.stack(parts), 0)
 
 
 def _array(tensor: Tensor) -> np.ndarray:
