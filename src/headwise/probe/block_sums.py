@@ -184,7 +184,7 @@ def _over_sequences(a_BHQK: Tensor) -> Tensor:
     """Sum over sequences; of large maps eight at a time in their own precision, which is six times as fast."""
     if a_BHQK[0].numel() < LARGE_MAP:
         return _summed(a_BHQK, 0)
-    parts = [part.sum(0) for part in a_BHQK.split(8)]
+    parts = [a_BHQK[first : first + 8].sum(0) for first in range(0, len(a_BHQK), 8)]
     return _summed(torch.stack(parts), 0)
 
 
