@@ -1,10 +1,11 @@
 """What watching costs: steps of the tutorial's GPT-2 with and without a watch, interleaved.
 
-    python examples/watch_overhead.py
+    python examples/watch_overhead.py [--corpus 10000]
 
 Rounds of `every` steps alternate between a watched and a plain model. A watched round holds exactly one look. The
 overhead is the median over rounds of watched time over plain time, minus one, in processor time of this process, which
-a busy machine does not change much; the look's own time is given too.
+a busy machine does not change much; the look's own time is given too. With `--corpus` the watch also compares the model
+with n-gram predictors, counted on that many sentences before the first step.
 """
 
 from __future__ import annotations
@@ -36,12 +37,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--every", type=int, default=50)
     parser.add_argument("--rounds", type=int, default=20)
+    parser.add_argument("--corpus", type=int, default=0, help="sentences to count n-grams on (default: no n-grams)")
     options = parser.parse_args()
     task = build_task(LANGUAGE, 0)
     watched, plain = small_gpt2(96), small_gpt2(96)
     optimisers = {id(model): torch.optim.AdamW(model.parameters(), lr=1e-3) for model in (watched, plain)}
     ratios, looks, steps, memory = [], [], [], []
-    with watch(watched, every=options.every, tokens=sentences(task, 32, step=0)) as w:
+    corpus = sentences(task, options.corpus, step=10**9) if options.corpus else None
+    with watch(watched, every=options.every, tokens=sentences(task, 32, step=0), corpus=corpus) as w:
         for number in range(1, options.rounds * options.every + 1):
             rows = sentences(task, 128, step=number)
             # Whichever goes second finds warm caches, so they take turns.
@@ -60,6 +63,7 @@ def main() -> None:
     step_time = statistics.median(taken for is_watched, taken in steps if not is_watched)
     answer = {
         "every": options.every,
+        "corpus_sentences": options.corpus,
         "watched_steps": options.rounds * options.every,
         "step_seconds": step_time,
         "look_seconds": statistics.median(looks),

@@ -26,6 +26,12 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--lags", type=int, default=64, metavar="N", help="how far back attention is kept (default: 64)"
     )
+    parser.add_argument(
+        "--corpus",
+        type=Path,
+        metavar="FILE",
+        help="text like the model's, as ids or text: compare it with n-gram predictors",
+    )
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed of drawn sequences (default: 0)")
     parser.add_argument(
         "--no-induction",
@@ -74,6 +80,7 @@ def run(arguments: argparse.Namespace, extra: list[str]) -> int:
             sequences=arguments.sequences,
             length=arguments.length,
             lags=arguments.lags,
+            corpus=arguments.corpus,
             seed=arguments.seed,
             induction=arguments.induction,
             on_corrupt=arguments.on_corrupt,
@@ -104,5 +111,5 @@ COMMAND = Command(
     instead={
         "figure": "draw_run(probe_folder(DIR).trajectory, to=FILE)",
     },
-    words=("lag", "pattern", "offshoot"),
+    words=("lag", "pattern", "offshoot", "n-gram predictor"),
 )

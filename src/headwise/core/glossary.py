@@ -25,6 +25,8 @@ GLOSSARY: dict[str, str] = {
     "where they are not, patterns are found in the attention of the heads.",
     "prefix predictor": "The predictor that uses the first groups and ignores the others: prefix_1 uses group 1, "
     "prefix_2 groups 1 and 2. The last one uses all groups and is the true law of the data.",
+    "n-gram predictor": "Predicts the next token from how often each token followed the last n - 1 tokens in a corpus: "
+    "the 1-gram predictor knows how frequent tokens are, the 2-gram predictor what follows each token.",
     "view": "One of the three ways in which stages are detected, each without the others: from the loss, from the "
     "function (the distance to each prefix predictor), or from the heads (which pattern each one copies).",
     "stage": "A stretch of training in which little changes, between two quick changes: in the loss a plateau, in the "

@@ -35,7 +35,7 @@ from headwise.probe.looked_at import (
 from headwise.probe.losses import loss_variables
 from headwise.probe.probing import Induction, Probe
 from headwise.probe.sequences import Kind, synthetic
-from headwise.probe.token_file import read_tokens
+from headwise.probe.token_file import read_corpus, read_tokens
 from headwise.probe.weights import Pickle
 from headwise.store import RunDirectory, check_writable, describe_run, now, run_path
 
@@ -55,16 +55,26 @@ class FolderConfig(Config):
     measured: Annotated[
         Literal["roles"], Field(description="what a record holds; a probe that held less is another run")
     ] = "roles"
+    corpus: Annotated[str | None, Field(description="digest of the file that n-grams are counted on")] = None
     seed: Annotated[int, Field(ge=0)] = 0
 
 
 def folder_config(
-    folder: Path, *, tokens: Path | Kind, sequences: int, length: int, lags: int, induction: Induction, seed: int
+    folder: Path,
+    *,
+    tokens: Path | Kind,
+    sequences: int,
+    length: int,
+    lags: int,
+    induction: Induction,
+    seed: int,
+    corpus: Path | None = None,
 ) -> FolderConfig:
-    """The settings of a probe; a token file is named by its content."""
-    shown = file_digest(tokens) if isinstance(tokens, Path) else tokens
+    """The settings of a probe; files of tokens are named by their content."""
+    shown = file_digest(tokens, option="--tokens") if isinstance(tokens, Path) else tokens
+    counted = None if corpus is None else file_digest(corpus, option="--corpus")
     values = {"source": folder.resolve().name, "tokens": shown, "sequences": sequences, "length": length}
-    return validated(FolderConfig, {**values, "lags": lags, "induction": induction, "seed": seed})
+    return validated(FolderConfig, {**values, "lags": lags, "induction": induction, "corpus": counted, "seed": seed})
 
 
 def probe_path(folder: Path, config: FolderConfig, out: Path) -> Path:
@@ -80,6 +90,7 @@ def probe_checkpoints(
     config: FolderConfig,
     *,
     tokens: Path | Kind,
+    corpus: Path | None = None,
     out: Path,
     on_corrupt: OnCorrupt = "stop",
     pickle: Pickle = "refuse",
@@ -100,7 +111,7 @@ def probe_checkpoints(
         looked_at = read_looked_at(run)
         _require_unchanged(stored, looked_at, run, pickle=pickle, on_corrupt=on_corrupt, stop_asked=stop_asked)
         waiting = [checkpoint for checkpoint in stored if checkpoint.step > looked_at.last]
-        probe = _probe(stored, config, tokens, looked_at, run) if looked_at.steps else None
+        probe = _probe(stored, config, tokens, corpus, looked_at, run) if looked_at.steps else None
         if not waiting and run.read_manifest() is not None:
             return run
         run.discard_after(looked_at.last)
@@ -112,7 +123,7 @@ def probe_checkpoints(
                 raise Interrupted(f"interrupted before {checkpoint.path.name}; the same command resumes it")
             try:
                 if probe is None:
-                    probe = _probe(stored, config, tokens, looked_at, run)
+                    probe = _probe(stored, config, tokens, corpus, looked_at, run)
                 opened = open_checkpoint(checkpoint, pickle=pickle)
                 content = opened.identity()
                 record = _look(probe, load_model(opened, device=device), checkpoint)
@@ -155,14 +166,15 @@ def skipped_steps(run: RunDirectory) -> dict[int, str]:
     return {step: reason for step, reason in found.items() if step not in kept}
 
 
-def file_digest(path: Path) -> str:
+def file_digest(path: Path, *, option: str) -> str:
     """SHA-256 of a file's content."""
     if path.exists() and not path.is_file():
-        raise ConfigError(f"--tokens {path} is not an ordinary file; give ids as .npy or .json, or text as .txt")
+        raise ConfigError(f"{option} {path} is not an ordinary file; give ids as .npy or .json, or text as .txt")
     try:
-        return hashlib.sha256(path.read_bytes()).hexdigest()
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
-        raise ConfigError(f"--tokens {path} cannot be read: {error.strerror or error}") from None
+        raise ConfigError(f"{option} {path} cannot be read: {error.strerror or error}") from None
 
 
 def equal_checkpoints(run: RunDirectory) -> list[list[int]]:
@@ -195,7 +207,12 @@ def _require_unchanged(
 
 
 def _probe(
-    stored: list[StoredModel], config: FolderConfig, tokens: Path | Kind, looked_at: LookedAt, run: RunDirectory
+    stored: list[StoredModel],
+    config: FolderConfig,
+    tokens: Path | Kind,
+    corpus: Path | None,
+    looked_at: LookedAt,
+    run: RunDirectory,
 ) -> Probe:
     """The probe with its tokens; the vocabulary is that of the first checkpoint whose config can be read."""
     size, problem = None, None
@@ -219,7 +236,8 @@ def _probe(
             f"{stored[0].path} makes other tokens than were shown before (another tokenizer or vocabulary), so its "
             f"records would not go with those in {run.path}; put it back, or remove that run to probe the folder anew"
         )
-    return Probe(shown, lags=config.lags, induction=config.induction)
+    counted = None if corpus is None else read_corpus(corpus, tokenizer=stored[0].path)
+    return Probe(shown, lags=config.lags, induction=config.induction, corpus=counted)
 
 
 def _look(probe: Probe, model: Any, checkpoint: StoredModel) -> dict[str, np.ndarray]:

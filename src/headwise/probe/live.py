@@ -142,6 +142,7 @@ def watch(
     tokens: Any,
     every: Every = 50,
     validation: Any = None,
+    corpus: Any = None,
     classes: Mapping[str, Sequence[int]] | None = None,
     queries: int | None = None,
     lags: int = 64,
@@ -154,7 +155,8 @@ def watch(
     attention. `tokens`: the batch shown at every look, (sequences, positions), or a mapping of the model's keyword
     arguments (`attention_mask` marks padding, `labels` are what a loss is taken from); it is copied. `every`: optimiser
     steps between looks, "auto" (denser at first and where something changes), or the steps to look at. `validation`:
-    another batch whose loss is taken at every look, or a function of the model that gives one. `classes`: token ids by
+    another batch whose loss is taken at every look, or a function of the model that gives one. `corpus`: token
+    ids on which n-gram predictors are counted, for the model's distance to each at every look. `classes`: token ids by
     name, such as {"newline": [10]}, each a role of its own. `queries`: count the last so many positions only. `lags`:
     how far back attention is kept by lag. `induction`: whether each look also takes an induction score on sequences
     that repeat themselves. `adapter`: instead of the one that claims the model.
@@ -168,5 +170,7 @@ def watch(
     >>> w.trajectory["step"].values.tolist(), w.trajectory.sizes["head"]
     ([0, 2, 4], 2)
     """
-    probe = Probe(tokens, queries=queries, lags=lags, induction=induction, classes=classes, adapter=adapter)
+    probe = Probe(
+        tokens, queries=queries, lags=lags, induction=induction, classes=classes, corpus=corpus, adapter=adapter
+    )
     return Watch(model, probe, every=every, validation=as_validation(validation))

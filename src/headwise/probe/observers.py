@@ -13,6 +13,7 @@ from headwise.probe.adapter import Batch, Layer
 from headwise.probe.block_sums import BlockSums, lag_chance
 from headwise.probe.logits import logits_of
 from headwise.probe.look_loss import LookLoss
+from headwise.probe.predictor_distances import PredictorDistances
 from headwise.probe.role import Role
 from headwise.probe.shown import Shown
 
@@ -28,8 +29,15 @@ class LossAlone:
 
     wants_output = True
 
-    def __init__(self, model: Any, *, queries: int | None = None, ahead: bool) -> None:
-        self.model, self.ahead, self.loss = model, ahead, LookLoss(queries)
+    def __init__(
+        self,
+        model: Any,
+        *,
+        queries: int | None = None,
+        ahead: bool,
+        distances: PredictorDistances | None = None,
+    ) -> None:
+        self.model, self.ahead, self.loss, self.distances = model, ahead, LookLoss(queries), distances
         self._part: Batch | None = None
 
     def begin(self, part: Batch) -> None:
@@ -50,6 +58,8 @@ class LossAlone:
     def logits(self, logits_BSV: Tensor, part: Batch) -> None:
         """The logits of this pass."""
         self.loss.add(logits_BSV, part, ahead=self.ahead)
+        if self.distances is not None and not self.ahead:
+            self.distances.add(logits_BSV)
 
     def note(self, text: str) -> None:
         """Ignored: the pass over the batch of the looks has noted the same."""
@@ -60,13 +70,22 @@ class LayerSums:
 
     wants_output = True
 
-    def __init__(self, model: Any, *, queries: int | None, lags: int, roles: Sequence[Role], sequences: int) -> None:
+    def __init__(
+        self,
+        model: Any,
+        *,
+        queries: int | None,
+        lags: int,
+        roles: Sequence[Role],
+        sequences: int,
+        distances: PredictorDistances | None = None,
+    ) -> None:
         self.queries, self.lags, self.roles, self.sequences = queries, lags, roles, sequences
         self.blocks: list[BlockSums] = []
         self.notes: list[str] = []
         self._even: np.ndarray | None = None
         self._even_count = 0
-        self._loss = LossAlone(model, queries=queries, ahead=False)
+        self._loss = LossAlone(model, queries=queries, ahead=False, distances=distances)
         self._shown: Shown | None = None
         self._part: Batch | None = None
         self._next = 0

@@ -67,6 +67,7 @@ class ProbedFolder:
             block = f"block {offshoot['block']} " if "block" in offshoot else ""
             move = f"leaves lags {offshoot['from']} for {offshoot['to']}"
             lines.append(wrap(f"step {offshoot['step']:g}: {block}head {offshoot['head']} {move}", hanging="  "))
+        lines += [wrap(sentence, hanging="  ") for sentence in self.report.function.sentences]
         lines += [wrap(f"note: {note}", hanging="  ") for note in document["report"]["agreement"]["notes"]]
         return "\n".join(lines).rstrip()
 
@@ -79,6 +80,7 @@ def probe_folder(
     sequences: int = 16,
     length: int = 64,
     lags: int = 64,
+    corpus: Path | str | None = None,
     seed: int = 0,
     induction: Induction = "on",
     on_corrupt: OnCorrupt = "stop",
@@ -92,7 +94,8 @@ def probe_folder(
 
     What the model is shown comes from the file `tokens` (ids as .npy or .json, text as .txt) or is drawn: `synthetic`
     is "random" (the default), "repeated" (a random half twice) or "markov" (few successors for each token). `lags` is
-    how far back attention is kept. The same call again reads what is there and adds checkpoints that are new.
+    how far back attention is kept. `corpus` is another such file, on which n-gram predictors are counted for the
+    model's distance to each. The same call again reads what is there and adds checkpoints that are new.
 
     >>> import tempfile
     >>> from headwise import probe_folder
@@ -108,13 +111,22 @@ def probe_folder(
         raise ConfigError("--tokens and --synthetic exclude each other; give one")
     folder, out = Path(folder), Path(out)
     shown: Path | Kind = Path(tokens) if tokens is not None else synthetic or "random"
+    counted = None if corpus is None else Path(corpus)
     config = folder_config(
-        folder, tokens=shown, sequences=sequences, length=length, lags=lags, induction=induction, seed=seed
+        folder,
+        tokens=shown,
+        sequences=sequences,
+        length=length,
+        lags=lags,
+        induction=induction,
+        corpus=counted,
+        seed=seed,
     )
     run = probe_checkpoints(
         folder,
         config,
         tokens=shown,
+        corpus=counted,
         out=out,
         on_corrupt=on_corrupt,
         pickle=pickle,

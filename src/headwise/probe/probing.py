@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from headwise.baselines.predictors import NAMES
 from headwise.core.errors import ConfigError
 from headwise.core.trajectory import check_record, head_overlap
 from headwise.probe.adapter import Adapter, Batch
@@ -19,6 +20,7 @@ from headwise.probe.adapters import find_adapter
 from headwise.probe.block_sums import PLACES, BlockSums
 from headwise.probe.look_loss import LossValue
 from headwise.probe.observers import LayerSums, LossAlone, RoleAlone, token_ids
+from headwise.probe.predictor_distances import PredictorDistances
 from headwise.probe.repeated import repeated_batch
 from headwise.probe.restored_state import state_restored
 from headwise.probe.roles import all_roles
@@ -61,6 +63,7 @@ class Probe:
         lags: int = 64,
         induction: Induction = "on",
         classes: Mapping[str, Sequence[int]] | None = None,
+        corpus: Any = None,
         adapter: Adapter | None = None,
     ) -> None:
         if lags < 1 or (queries is not None and queries < 1):
@@ -68,6 +71,7 @@ class Probe:
         self.batch = as_batch(tokens)
         self.queries, self.lags, self.induction, self.adapter = queries, lags, induction, adapter
         self.roles = all_roles(classes)
+        self.distances = None if corpus is None else PredictorDistances(corpus, self.batch, queries=queries)
         self.layout: Layout | None = None
         self.loss: LossValue | None = None
         self._repeated_length = min(self.batch.tokens.shape[1], LONGEST_REPEATED)
@@ -81,7 +85,16 @@ class Probe:
         require_weights(model)
         adapter = self.adapter or find_adapter(model)
         batch = on_device(self.batch, device_of(model))
-        sums = LayerSums(model, queries=self.queries, lags=self.lags, roles=self.roles, sequences=batch.tokens.shape[0])
+        if self.distances is not None:
+            self.distances.begin()
+        sums = LayerSums(
+            model,
+            queries=self.queries,
+            lags=self.lags,
+            roles=self.roles,
+            sequences=batch.tokens.shape[0],
+            distances=self.distances,
+        )
         with state_restored(model):
             for part in passes(batch):
                 sums.begin(part)
@@ -94,7 +107,8 @@ class Probe:
         if not sums.blocks:
             raise ConfigError(f"no attention was seen: {adapter.advice(model)}")
         self.loss = sums.loss.value()
-        return self._record(sums, induction, adapter=adapter.name, model=type(model).__name__)
+        record = self._record(sums, induction, adapter=adapter.name, model=type(model).__name__)
+        return record | self._predictor_distances(ahead=sums.ahead)
 
     def batch_loss(self, model: Any, batch: Batch) -> LossValue | None:
         """The loss on another batch, as a look takes it on its own; `None` where it cannot be had."""
@@ -110,7 +124,8 @@ class Probe:
     def coordinates(self) -> dict[str, list[int] | list[str]]:
         """Labels of the dimensions that do not simply count."""
         roles = [role.name for role in self.roles]
-        return {"lag": list(self._known().lags), "place": list(PLACES), "role": roles, "split": ["look"]}
+        predictors = {} if self.distances is None else {"predictor": list(NAMES)}
+        return {"lag": list(self._known().lags), "place": list(PLACES), "role": roles, "split": ["look"], **predictors}
 
     def attributes(self) -> dict[str, object]:
         """What a trajectory says about its origin."""
@@ -123,6 +138,7 @@ class Probe:
             "notes": list(self.notes),
             "shown": self._shown(),
             "role_queries": dict(self._role_queries),
+            **({} if self.distances is None else self.distances.attributes()),
         }
 
     def _shown(self) -> dict[str, int]:
@@ -198,6 +214,22 @@ class Probe:
             self._note("what heads write is not known for every layer; write_alignment is left out")
         check_record(record)
         return record
+
+    def _predictor_distances(self, *, ahead: bool) -> dict[str, np.ndarray]:
+        """Distances to n-gram predictors, where a corpus was given; why not, where there are none."""
+        if self.distances is None:
+            return {}
+        found = self.distances.record()
+        if not found:
+            reason = "it looks ahead, so it does not predict the next token" if ahead else "its output has no logits"
+            text = f"predictors: the model cannot be compared with n-gram predictors: {reason}"
+            self._note(text)
+            if text not in self.left_out:
+                self.left_out.append(text)
+        for text in self.distances.notes:
+            self._note(text)
+        check_record(found)
+        return found
 
     def _kept(self, shares: np.ndarray, lags: np.ndarray) -> tuple[int, ...]:
         """Lags 1 to `self.lags`; for a model that looks ahead as many on the other side of the query's own token."""

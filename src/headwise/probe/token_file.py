@@ -22,6 +22,21 @@ TOKENIZER = "tokenizer.json"
 
 def read_tokens(path: Path, *, sequences: int, length: int, tokenizer: Path) -> np.ndarray:
     """Token ids, (sequences, positions). A single row of ids, and text, is cut into sequences of `length`."""
+    ids = _read_ids(path, option="--tokens", tokenizer=tokenizer)
+    if ids.ndim == 1:
+        count = len(ids) // length
+        if not count:
+            raise ConfigError(f"--tokens {path} holds {len(ids)} tokens, fewer than --length {length}; lower it")
+        ids = ids[: count * length].reshape(count, length)
+    return ids[:sequences].astype(np.int64)
+
+
+def read_corpus(path: Path, *, tokenizer: Path) -> np.ndarray:
+    """Token ids to count n-grams on, one row or (sequences, positions); a `.npy` file is mapped, not read."""
+    return _read_ids(path, option="--corpus", tokenizer=tokenizer)
+
+
+def _read_ids(path: Path, *, option: str, tokenizer: Path) -> np.ndarray:
     readers: dict[str, Callable[[Path], Any]] = {
         ".npy": _from_npy,
         ".json": _from_json,
@@ -29,22 +44,17 @@ def read_tokens(path: Path, *, sequences: int, length: int, tokenizer: Path) -> 
     }
     reader = readers.get(path.suffix.lower())
     if reader is None:
-        raise ConfigError(f"--tokens {path}: give ids as .npy or .json, or text as .txt")
+        raise ConfigError(f"{option} {path}: give ids as .npy or .json, or text as .txt")
     try:
         ids = np.asarray(reader(path))
     except RecursionError:
-        raise ConfigError(f"--tokens {path} cannot be read: nested too deeply") from None
+        raise ConfigError(f"{option} {path} cannot be read: nested too deeply") from None
     except (OSError, ValueError, SyntaxError, TypeError, OverflowError, MemoryError) as error:
         reason = printable(error, most=300) or type(error).__name__
-        raise ConfigError(f"--tokens {path} cannot be read: {reason}") from None
+        raise ConfigError(f"{option} {path} cannot be read: {reason}") from None
     if ids.dtype.kind not in "iu" or ids.ndim not in (1, 2) or not ids.size:
-        raise ConfigError(f"--tokens {path} holds {ids.dtype} of shape {ids.shape}; give rows of whole numbers")
-    if ids.ndim == 1:
-        count = len(ids) // length
-        if not count:
-            raise ConfigError(f"--tokens {path} holds {len(ids)} tokens, fewer than --length {length}; lower it")
-        ids = ids[: count * length].reshape(count, length)
-    return ids[:sequences].astype(np.int64)
+        raise ConfigError(f"{option} {path} holds {ids.dtype} of shape {ids.shape}; give rows of whole numbers")
+    return ids
 
 
 def _from_npy(path: Path) -> Any:
