@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,13 +20,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     train = commands.add_parser("train", help="train every run of a part that is not stored yet")
     train.add_argument("--workers", type=int, default=1, help="processes")
     truth = commands.add_parser("truth", help="count the true events of the stored runs")
-    for command in (train, truth):
+    score = commands.add_parser("score", help="compare the report with the truth, run by run")
+    score.add_argument("--workers", type=int, default=1, help="processes")
+    score.add_argument("--scores", type=Path, default=Path("results/zoo"), help="where the scores are written")
+    page = commands.add_parser("page", help="write the zoo's section of a page from the stored scores")
+    page.add_argument("page", nargs="?", type=Path, default=Path("docs/detection.md"))
+    page.add_argument("--scores", type=Path, default=Path("results/zoo"), help="where the scores are")
+    for command in (train, truth, score):
         command.add_argument("--out", type=Path, default=Path("runs/zoo"), help="where runs are stored")
         command.add_argument("--part", choices=PARTS, default="development")
         command.add_argument("--kinds", nargs="+", metavar="KIND", help="only these kinds")
     given = parser.parse_args(arguments)
     try:
-        return {"train": _train, "truth": _truth}[given.command](given)
+        return {"train": _train, "truth": _truth, "score": _score, "page": _page}[given.command](given)
     except HeadwiseError as error:
         print(f"error: {error}", file=sys.stderr)
         return error.exit_code
@@ -44,6 +51,41 @@ def _truth(given: argparse.Namespace) -> int:
     from headwise.zoo.census import count_events
 
     print(count_events(given.out / given.part, kinds=given.kinds))
+    return 0
+
+
+def _score(given: argparse.Namespace) -> int:
+    from headwise.core.atomic import replace_file
+    from headwise.zoo.score import score_zoo
+
+    found = score_zoo(given.out / given.part, part=given.part, kinds=given.kinds, workers=given.workers)
+    path = given.scores / f"{given.part}.json"
+    replace_file(path, json.dumps(found, indent=1) + "\n", option="--scores")
+    for what, one in found["events"].items():
+        precision, recall = (one[name]["value"] for name in ("precision", "recall"))
+        print(f"{what}: {one['clear']} clear, precision {_percent(precision)}, recall {_percent(recall)}")
+    print(f"silent where nothing happens: {_percent(found['nothing']['all']['silent']['value'])}")
+    print(f"wrote {path}", file=sys.stderr)
+    return 0
+
+
+def _percent(value: float | None) -> str:
+    return "–" if value is None else f"{value:.1%}"
+
+
+def _page(given: argparse.Namespace) -> int:
+    from headwise.core.atomic import replace_file
+    from headwise.core.errors import ConfigError
+    from headwise.core.markdown import with_section
+    from headwise.zoo.page import render
+
+    files = [path for part in PARTS if (path := given.scores / f"{part}.json").is_file()]
+    if not files:
+        raise ConfigError(f"{given.scores} has no scores; make them first: python -m headwise.zoo score")
+    section = render([json.loads(path.read_text(encoding="utf-8")) for path in files])
+    before = given.page.read_text(encoding="utf-8") if given.page.is_file() else ""
+    replace_file(given.page, with_section(before, "zoo", section))
+    print(f"wrote {given.page}", file=sys.stderr)
     return 0
 
 

@@ -1,4 +1,7 @@
-"""`python -m headwise.phases.calibration [docs/detection.md] [--measure]`: write that page from its stored numbers."""
+"""`python -m headwise.phases.calibration [docs/detection.md] [--measure]`: write that page from its stored numbers.
+
+Its section on the zoo, written by `python -m headwise.zoo page`, is kept.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from headwise.core.atomic import replace_file
+from headwise.core.markdown import without_section
 from headwise.phases.calibration.measure import measure
 from headwise.phases.calibration.page import render
 
@@ -22,7 +26,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     given = parser.parse_args(arguments)
     if given.measure:
         replace_file(given.numbers, json.dumps(measure(), indent=1) + "\n")
-    replace_file(given.page, render(json.loads(given.numbers.read_text(encoding="utf-8"))))
+    page = render(json.loads(given.numbers.read_text(encoding="utf-8")))
+    _, zoo = without_section(given.page.read_text(encoding="utf-8") if given.page.is_file() else "", "zoo")
+    replace_file(given.page, f"{page}\n{zoo}" if zoo else page)
     print(f"wrote {given.page}", file=sys.stderr)
 
 

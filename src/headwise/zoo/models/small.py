@@ -99,7 +99,7 @@ class Small(nn.Module):
 
 
 def draw_weights(module: nn.Module, generator: torch.Generator) -> None:
-    """Fill weights from this generator: embeddings and positions normal, matrices uniform as torch does, biases zero."""
+    """Fill weights from this generator: embeddings and positions normal, matrices uniform like torch, biases zero."""
     with torch.no_grad():
         for name, parameter in module.named_parameters():
             if "embedding.weight" in name and "un" not in name:

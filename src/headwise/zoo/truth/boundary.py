@@ -43,8 +43,14 @@ def find_boundaries(steps: np.ndarray, losses: np.ndarray) -> list[Event]:
         clear = framed and fall >= max(DROP * extent, DROP_NATS) and _steep(loss, first, last)
         value: Value = "clear" if clear else "borderline"
         start, end = _middle(loss, first, last) if clear else (first, last)
-        found.append(Event("boundary", value, float(time[start]), float(time[end])))
+        found.append(Event("boundary", value, *_joined(steps, float(time[start]), float(time[end]))))
     return found
+
+
+def _joined(steps: np.ndarray, start: float, end: float) -> tuple[float, float]:
+    """From the last look before to the first one after: between looks nobody can know."""
+    first, last = np.searchsorted(steps, start, "right") - 1, np.searchsorted(steps, end, "left")
+    return float(steps[max(int(first), 0)]), float(steps[min(int(last), len(steps) - 1)])
 
 
 def _flat(loss: np.ndarray, most: float) -> np.ndarray:
