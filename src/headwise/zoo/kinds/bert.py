@@ -51,5 +51,5 @@ KIND = Kind(
     make,
     development=(BASE, {**BASE, "distance": 3}),
     held_out=({**BASE, "distance": 2, "vocabulary": 8}, {**BASE, "distance": 1, "length": 14}),
-    runs=(2, 6),
+    runs=(2, 4),
 )

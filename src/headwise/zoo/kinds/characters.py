@@ -45,5 +45,5 @@ KIND = Kind(
     make,
     development=({**BASE, "source": "argparse"},),
     held_out=({**BASE, "source": "inspect", "length": 28}, {**BASE, "source": "subprocess", "heads": 2}),
-    runs=(2, 6),
+    runs=(2, 4),
 )

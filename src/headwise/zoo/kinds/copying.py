@@ -26,5 +26,5 @@ KIND = Kind(
         {**BASE, "vocabulary": 16, "lengths": [3, 7], "length": 30, "heads": 2},
         {**BASE, "vocabulary": 14, "lengths": [5, 9], "length": 32, "heads": 4},
     ),
-    runs=(3, 10),
+    runs=(3, 6),
 )

@@ -36,5 +36,5 @@ KIND = Kind(
     make,
     development=(BASE,),
     held_out=({**BASE, "vocabulary": 14, "periods": [4, 10], "length": 22},),
-    runs=(1, 3),
+    runs=(1, 2),
 )

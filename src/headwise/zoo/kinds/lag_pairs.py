@@ -17,5 +17,5 @@ KIND = Kind(
         {**BASE, "groups": [[2, 3], [5, 6]], "heads": 2, "vocabulary": 14},
         {**BASE, "groups": [[1, 3], [4, 6]], "heads": 3, "length": 20},
     ),
-    runs=(6, 16),
+    runs=(6, 10),
 )

@@ -17,5 +17,5 @@ KIND = Kind(
         {**BASE, "groups": [[2], [5]], "heads": 2, "ratio": 1.0, "lean": [5, 2], "lean_size": 0.5, "vocabulary": 14},
         {**BASE, "groups": [[1], [3], [6]], "ratio": 1.0, "lean": [3, 6, 1], "lean_size": 0.5, "length": 20},
     ),
-    runs=(6, 16),
+    runs=(6, 10),
 )

@@ -22,5 +22,5 @@ KIND = Kind(
         {**BASE, "groups": [[3], [1], [5]], "strength": 4.0, "ratio": 1.6, "vocabulary": 18, "steps": 800},
         {**BASE, "groups": [[5], [3]], "heads": 4, "length": 18, "rate": 0.04},
     ),
-    runs=(24, 75),
+    runs=(24, 90),
 )

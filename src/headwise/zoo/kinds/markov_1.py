@@ -30,5 +30,5 @@ KIND = Kind(
         {**BASE, "vocabulary": 3, "peak": 0.2, "rate": 0.01, "heads": 2, "length": 32},
         {**BASE, "vocabulary": 8, "peak": 0.1, "rate": 0.008},
     ),
-    runs=(6, 16),
+    runs=(6, 18),
 )

@@ -26,5 +26,5 @@ KIND = Kind(
         {**BASE, "vocabulary": 2, "peak": 0.2, "length": 32, "rate": 0.01, "steps": 500, "mlp": 32},
         {**BASE, "vocabulary": 4, "peak": 0.1, "length": 36, "rate": 0.01, "steps": 500, "mlp": 32},
     ),
-    runs=(3, 8),
+    runs=(3, 4),
 )

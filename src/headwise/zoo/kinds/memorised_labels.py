@@ -32,6 +32,6 @@ KIND = Kind(
         {**BASE, "vocabulary": 6, "blocks": 1, "heads": 2},
         {**BASE, "vocabulary": 14, "positions": "absolute"},
     ),
-    runs=(10, 34),
+    runs=(10, 28),
     nothing=True,
 )

@@ -32,5 +32,5 @@ KIND = Kind(
     make,
     development=({**BASE, "vocabulary": 12, "heads": 2},),
     held_out=({**BASE, "vocabulary": 14, "heads": 2}, {**BASE, "vocabulary": 8, "heads": 4}),
-    runs=(2, 6),
+    runs=(2, 4),
 )

@@ -17,5 +17,5 @@ KIND = Kind(
         {**BASE, "groups": [[2], [5]], "heads": 1, "steps": 600, "vocabulary": 16},
         {**BASE, "groups": [[4], [2]], "heads": 1, "ratio": 1.2, "steps": 600, "length": 20},
     ),
-    runs=(6, 12),
+    runs=(6, 8),
 )

@@ -18,5 +18,5 @@ KIND = Kind(
         {**BASE, "groups": [[5]], "heads": 3, "steps": 400, "strength": 8.0, "length": 20},
         {**BASE, "groups": [[1]], "heads": 2, "steps": 400, "strength": 8.0, "vocabulary": 10},
     ),
-    runs=(8, 18),
+    runs=(8, 20),
 )

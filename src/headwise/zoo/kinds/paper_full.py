@@ -60,5 +60,5 @@ KIND = Kind(
         {**BASE, "groups": [[3], [2]], "vocabulary": 14},
         {**BASE, "groups": [[3, 4], [1, 2]], "heads": 2, "length": 14},
     ),
-    runs=(4, 10),
+    runs=(4, 8),
 )

@@ -60,5 +60,5 @@ KIND = Kind(
         {**BASE, "vocabulary": 10, "groups": [[1, 2], [3, 4]], "length": 12},
         {**BASE, "groups": [[3], [1]], "heads": 2, "start": "xavier"},
     ),
-    runs=(6, 15),
+    runs=(6, 12),
 )

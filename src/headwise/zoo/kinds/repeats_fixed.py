@@ -26,5 +26,5 @@ KIND = Kind(
         {**BASE, "vocabulary": 16, "periods": [7, 7], "length": 16, "heads": 2},
         {**BASE, "vocabulary": 14, "periods": [5, 5], "length": 12},
     ),
-    runs=(4, 10),
+    runs=(4, 8),
 )

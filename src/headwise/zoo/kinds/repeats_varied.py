@@ -30,5 +30,5 @@ KIND = Kind(
         {**BASE, "vocabulary": 10, "periods": [3, 10], "heads": 3, "width": 36},
         {**BASE, "vocabulary": 18, "periods": [5, 12], "length": 26},
     ),
-    runs=(6, 18),
+    runs=(6, 20),
 )

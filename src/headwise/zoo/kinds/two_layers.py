@@ -26,5 +26,5 @@ KIND = Kind(
         {**BASE, "vocabulary": 14, "keys": 5, "heads": 2},
         {**BASE, "vocabulary": 16, "keys": 6, "heads": 4, "length": 28},
     ),
-    runs=(4, 12),
+    runs=(4, 6),
 )
