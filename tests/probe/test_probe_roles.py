@@ -228,10 +228,40 @@ def test_a_head_on_a_fixed_lag_is_no_induction_head_on_repeats_of_that_period() 
     tokens = once.repeat(1, size // period)
     with watch(lambda tokens: heads_of_known_roles(tokens, lag=period), tokens=tokens) as w:
         pass
+    with watch(lambda tokens: heads_of_known_roles(tokens, lag=period), tokens=tokens, induction="off") as alone:
+        pass
+    assert np.abs(alone.trajectory["role_score"].sel(role="induction").values).max() < 1e-6, "the batch cannot tell"
     found = w.trajectory.isel(step=0, block=0)
-    assert abs(float(found["role_score"].sel(role="induction")[0])) < 1e-6
-    assert abs(float(found["attention_on"].sel(place="induction")[0])) < 0.05, "nor on repeats of varied period"
-    assert float(found["attention_on"].sel(place="induction")[1]) == pytest.approx(1), "where a true one is seen"
+    score = found["role_score"].sel(role="induction").values
+    assert score[:2] == pytest.approx([0, 1], abs=1e-6), "repeats of varied period can"
+    assert np.array_equal(score, found["attention_on"].sel(place="induction"))
+    assert np.isfinite(found["role_fold"].sel(role="induction")).all()
+
+
+def test_a_head_that_the_repeats_contradict_is_no_induction_head() -> None:
+    """Each token has one successor in the batch: a head that looks for it by content needs no earlier copy."""
+    successor = torch.randperm(12, generator=torch.Generator().manual_seed(0))
+    starts = torch.randint(0, 12, (10, 1), generator=torch.Generator().manual_seed(1))
+    columns = [starts]
+    for _ in range(29):
+        random = torch.randint(0, 12, (10, 1), generator=torch.Generator().manual_seed(len(columns)))
+        columns.append(torch.where(torch.arange(10)[:, None] % 5 == len(columns) % 5, random, successor[columns[-1]]))
+    tokens = torch.cat(columns, 1)
+
+    def attention(tokens: Tensor) -> Tensor:
+        match = tokens[:, None, :] == successor[tokens][:, :, None]
+        scores = torch.where(match, 5.0, 0.0).masked_fill(
+            torch.ones(match.shape[1:], dtype=torch.bool).triu(1), -math.inf
+        )
+        return scores.softmax(-1)[:, None]
+
+    with watch(attention, tokens=tokens, induction="off") as alone, watch(attention, tokens=tokens) as w:
+        pass
+    on_batch = float(alone.trajectory["role_score"].sel(role="induction").squeeze())
+    assert on_batch > 0.4, "the batch alone is deceived"
+    score = float(w.trajectory["role_score"].sel(role="induction").squeeze())
+    assert score < 0.15
+    assert float(w.trajectory["role_fold"].sel(role="induction").max()) < 0.3
 
 
 def test_roles_of_tokens_need_tokens_and_others_to_compare_with() -> None:

@@ -15,6 +15,9 @@ from headwise.probe.logits import logits_of
 from headwise.probe.look_loss import LookLoss
 from headwise.probe.predictor_distances import PredictorDistances
 from headwise.probe.role import Role
+from headwise.probe.role_sums import RoleSums
+from headwise.probe.roles.induction import ROLE as INDUCTION
+from headwise.probe.roles.induction import perfect
 from headwise.probe.shown import Shown
 
 
@@ -85,6 +88,7 @@ class LayerSums:
         self.notes: list[str] = []
         self._even: np.ndarray | None = None
         self._even_count = 0
+        self._perfect = RoleSums((INDUCTION,), sequences=sequences, heads=1)
         self._loss = LossAlone(model, queries=queries, ahead=False, distances=distances)
         self._shown: Shown | None = None
         self._part: Batch | None = None
@@ -107,6 +111,9 @@ class LayerSums:
             even, count = lag_chance(self._shown)
             self._even = even if self._even is None else self._even + even
             self._even_count += count
+            head = perfect(self._shown)
+            if head is not None:
+                self._perfect.add(head)
         self._next += 1
 
     def output(self, output: Any) -> None:
@@ -132,6 +139,10 @@ class LayerSums:
         assert self._even is not None
         return self._even / max(self._even_count, 1)
 
+    def explained(self) -> float:
+        """Chance of a perfect induction head on this batch; NaN where no token occurs twice."""
+        return float(self._perfect.chance()[0, 0])
+
 
 class RoleAlone:
     """Scores one role in every layer of one pass and keeps nothing else."""
@@ -140,18 +151,16 @@ class RoleAlone:
 
     def __init__(self, role: Role, batch: Batch) -> None:
         self.role, self.batch = role, batch
-        self.scores: list[np.ndarray] = []
+        self.layers: list[RoleSums] = []
         self._shown: Shown | None = None
 
     def layer(self, layer: Layer) -> None:
-        """Score the next layer of this pass; NaN where its attention is not that of the sequences shown."""
-        rows, heads, queries, keys = layer.attention_BHQK.shape
-        if (rows, keys) != tuple(self.batch.tokens.shape) or queries != keys:
-            self.scores.append(np.full(heads, np.nan))
-            return
+        """Score the next layer of this pass; nothing where its attention is not that of the sequences shown."""
         sums = BlockSums(layer, queries=None, lags=1, roles=(self.role,))
-        self._shown = sums.add(layer, token_ids(self.batch), self._shown)
-        self.scores.append(sums.roles.score()[:, 0])
+        rows, _, queries, keys = layer.attention_BHQK.shape
+        if (rows, keys) == tuple(self.batch.tokens.shape) and queries == keys:
+            self._shown = sums.add(layer, token_ids(self.batch), self._shown)
+        self.layers.append(sums.roles)
 
     def output(self, output: Any) -> None:
         """Ignored: the loss on these sequences means nothing."""

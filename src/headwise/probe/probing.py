@@ -23,10 +23,12 @@ from headwise.probe.observers import LayerSums, LossAlone, RoleAlone, token_ids
 from headwise.probe.predictor_distances import PredictorDistances
 from headwise.probe.repeated import repeated_batch
 from headwise.probe.restored_state import state_restored
+from headwise.probe.role_sums import RoleSums
 from headwise.probe.roles import all_roles
 from headwise.probe.roles.induction import ROLE as INDUCTION
 from headwise.probe.sequences import as_batch, on_device, passes
 from headwise.probe.torch_model import device_of, require_weights, unwrapped
+from headwise.probe.witnesses import judge
 
 Induction = Literal["on", "off"]
 
@@ -153,8 +155,8 @@ class Probe:
             raise ConfigError("nothing has been probed yet; take a first look at the model")
         return self.layout
 
-    def _induction(self, adapter: Adapter, model: Any, batch: Batch, sums: LayerSums) -> list[np.ndarray] | None:
-        """Scores on repeats of varied period; a model that takes no shorter sequences is shown its own length."""
+    def _induction(self, adapter: Adapter, model: Any, batch: Batch, sums: LayerSums) -> list[RoleSums] | None:
+        """Induction on repeats of varied period; a model that takes no shorter sequences is shown its own length."""
         if self.induction == "off" or not sums.blocks:
             return None
         drawn = repeated_batch(batch, count=REPEATED, length=self._repeated_length)
@@ -171,10 +173,10 @@ class Probe:
                 raise
             self._repeated_length = batch.tokens.shape[1]
             return self._induction(adapter, model, batch, sums)
-        return scores.scores
+        return scores.layers
 
     def _record(
-        self, sums: LayerSums, induction: list[np.ndarray] | None, *, adapter: str, model: str
+        self, sums: LayerSums, repeats: list[RoleSums] | None, *, adapter: str, model: str
     ) -> dict[str, np.ndarray]:
         blocks = sums.blocks
         shares = _stacked([block.by_lag() for block in blocks], blocks)
@@ -192,21 +194,19 @@ class Probe:
                 "the model looks ahead now, which it did not at the first look; probe it as another model"
             )
         places = np.stack([block.places() for block in blocks])
-        scored = np.full(places.shape[:2], np.nan) if induction is None else np.stack(induction)
+        scored = np.full((*places.shape[:2], 1), np.nan)
+        if repeats is not None:
+            scored = np.stack([layer.score() for layer in repeats])
         record = {
             "attention_by_lag": shares[..., [column[lag] for lag in self.layout.lags]],
             "attention_entropy": np.stack([block.entropy() for block in blocks]),
             "attention_concentration": (shares**2).sum(-1),
-            "attention_on": np.concatenate([places, scored[..., None]], axis=-1),
+            "attention_on": np.concatenate([places, scored], axis=-1),
             "head_overlap": head_overlap(shares),
             "lag_chance": sums.lag_chance()[[column[lag] for lag in self.layout.lags]],
             "lag_error": np.stack([block.lag_error.of(self.layout.lags) for block in blocks]),
-            "role_score": np.stack([block.roles.score() for block in blocks]),
-            "role_chance": np.stack([block.roles.chance() for block in blocks]),
-            "role_fold": np.stack([block.roles.by_fold() for block in blocks], axis=1).astype(np.float32),
+            **self._role_variables(sums, repeats),
         }
-        names = (role.name for role in self.roles)
-        self._role_queries = {name: int(n) for name, n in zip(names, blocks[0].roles.count, strict=True)}
         alignments = [alignment for block in blocks if (alignment := block.write_alignment()) is not None]
         if len(alignments) == len(blocks):
             record["write_alignment"] = np.stack(alignments)
@@ -230,6 +230,20 @@ class Probe:
             self._note(text)
         check_record(found)
         return found
+
+    def _role_variables(self, sums: LayerSums, repeats: list[RoleSums] | None) -> dict[str, np.ndarray]:
+        """Every role by its own measure, but induction, of which there are two witnesses."""
+        names = [role.name for role in self.roles]
+        rows = [block.roles for block in sums.blocks]
+        self._role_queries = {name: int(n) for name, n in zip(names, rows[0].count, strict=True)}
+        score, chance = np.stack([row.score() for row in rows]), np.stack([row.chance() for row in rows])
+        fold = np.stack([row.by_fold() for row in rows], axis=1)
+        at = names.index(INDUCTION.name)
+        for block, row in enumerate(rows):
+            second = None if repeats is None else repeats[block]
+            found = judge(row, at, second, explained=sums.explained())
+            score[block, :, at], chance[block, :, at], fold[:, block, :, at] = found.score, found.chance, found.by_fold
+        return {"role_score": score, "role_chance": chance, "role_fold": fold.astype(np.float32)}
 
     def _kept(self, shares: np.ndarray, lags: np.ndarray) -> tuple[int, ...]:
         """Lags 1 to `self.lags`; for a model that looks ahead as many on the other side of the query's own token."""

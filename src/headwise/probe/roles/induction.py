@@ -24,6 +24,14 @@ def followers(shown: Shown) -> Tensor:
     return same_BQK & both_BK[:, None] & shown.earlier_QK & shown.compared_BQ[..., None]
 
 
+def perfect(shown: Shown) -> Seen | None:
+    """Attention of a head, the only one, that looks evenly at all followers and at nothing else."""
+    if shown.tokens_BS is None:
+        return None
+    keys_BQK = shown.once("followers", lambda: followers(shown))
+    return Seen((keys_BQK / keys_BQK.sum(-1, keepdim=True).clamp(min=1))[:, None], shown)
+
+
 def measure(seen: Seen) -> Share | None:
     shown = seen.shown
     if shown.tokens_BS is None:
