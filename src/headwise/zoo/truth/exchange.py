@@ -2,7 +2,7 @@
 
 Leaving is clear where the old lag was the head's largest when the new one began to rise, the head then loses at least
 half of it for good, and fall and rise overlap in time. Adding is clear where the old lag never falls by more than 15 %.
-Everything between is borderline for both, and so is an old lag that was held, but not clearly or not at that time.
+Everything between is borderline for both, and so is an old or a new lag that was held, but not clearly or not in time.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 
 from headwise.zoo.truth.event import Event, Value
 from headwise.zoo.truth.lag import lag_rises
-from headwise.zoo.truth.numbers import ABSENT, CLEAR_LAG, KEPT, LEFT, RISE
+from headwise.zoo.truth.numbers import CLEAR_LAG, KEPT, LEFT, MAYBE_HELD, RISE
 from headwise.zoo.truth.rises import Rise
 from headwise.zoo.truth.shares import Shares
 
@@ -47,13 +47,14 @@ def _exchange(shares: Shares, block: int, head: int, new: int, rise: Rise) -> li
     curves = shares.excess_TNHL[:, block, head]
     steps, others = shares.steps, np.delete(np.arange(len(shares.lags)), new)
     risen = int(np.searchsorted(steps, rise.end))
-    if curves[: risen + 1, others].max() < ABSENT:
-        return []  # it held nothing before
+    held_before, taken = curves[: risen + 1, others].max(), curves[rise.first : rise.last + 1, new].max()
+    if min(held_before, taken) < MAYBE_HELD:
+        return []  # it held nothing before, or took up nothing
     held = curves[rise.begun, others]
     old = int(others[held.argmax()])
     place = _Place(block + 1, head + 1, int(shares.lags[new]), int(shares.lags[old]))
     if held.max() < CLEAR_LAG or rise.value == "borderline":
-        return _both(place, float(steps[0]), float(steps[rise.last]))
+        return _both(place, rise.start, rise.end)
     height = float(curves[rise.begun, old])
     during = curves[rise.begun : rise.last + 1, old]
     lost, most_lost = 1 - float(during[-1]) / height, 1 - float(during.min()) / height

@@ -25,6 +25,9 @@ LEFT = 0.5
 KEPT = 0.15
 """Share of its old lag's height up to which a head that takes another one has clearly only added it."""
 
+MAYBE_HELD = 0.20
+"""Excess share that old and new lag must both reach for an exchange to be even borderline."""
+
 COMPETING = 0.15
 """Excess share that every head of a block must have on the same lag, its largest, to compete for it clearly."""
 COMPETING_LOOKS = 3
