@@ -11,7 +11,7 @@ from scipy.stats import binomtest
 
 from headwise.core.errors import ConfigError
 from headwise.core.markdown import with_section, without_section
-from headwise.zoo.__main__ import main
+from headwise.zoo.__main__ import PARTS, main
 from headwise.zoo.matching import match
 from headwise.zoo.page import render
 from headwise.zoo.reported import Statement, anything, statements
@@ -134,6 +134,21 @@ def test_a_section_is_replaced_and_the_rest_of_a_page_stays() -> None:
     assert "first" not in again
     assert again.endswith("second\n")
     assert without_section("# top\n", "zoo") == ("# top\n", "")
+
+
+def test_the_held_out_part_is_scored_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "held-out.json").write_text("{}")
+    assert main(["score", "--part", "held-out", "--out", str(tmp_path), "--scores", str(tmp_path)]) == 2
+    assert "scored once" in capsys.readouterr().err
+
+
+def test_the_page_is_made_from_the_stored_scores() -> None:
+    root = Path(__file__).parents[2]
+    _, section = without_section((root / "docs" / "detection.md").read_text(encoding="utf-8"), "zoo")
+    files = [root / "results" / "zoo" / f"{part}.json" for part in PARTS]
+    scores = [json.loads(path.read_text(encoding="utf-8")) for path in files if path.is_file()]
+    expected = with_section("", "zoo", render(scores)) if scores else ""
+    assert section == expected, "run python -m headwise.zoo page"
 
 
 def test_a_folder_without_runs_is_one_line(tmp_path: Path) -> None:

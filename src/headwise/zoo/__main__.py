@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from headwise.core.errors import HeadwiseError
+from headwise.core.errors import ConfigError, HeadwiseError
 
 PARTS = ("development", "held-out")
 
@@ -58,8 +58,12 @@ def _score(given: argparse.Namespace) -> int:
     from headwise.core.atomic import replace_file
     from headwise.zoo.score import score_zoo
 
-    found = score_zoo(given.out / given.part, part=given.part, kinds=given.kinds, workers=given.workers)
     path = given.scores / f"{given.part}.json"
+    if given.part == "held-out" and path.exists():
+        raise ConfigError(
+            f"{path} is there, and the held-out part is scored once; choose another --scores to look again"
+        )
+    found = score_zoo(given.out / given.part, part=given.part, kinds=given.kinds, workers=given.workers)
     replace_file(path, json.dumps(found, indent=1) + "\n", option="--scores")
     for what, one in found["events"].items():
         precision, recall = (one[name]["value"] for name in ("precision", "recall"))
@@ -75,7 +79,6 @@ def _percent(value: float | None) -> str:
 
 def _page(given: argparse.Namespace) -> int:
     from headwise.core.atomic import replace_file
-    from headwise.core.errors import ConfigError
     from headwise.core.markdown import with_section
     from headwise.zoo.page import render
 

@@ -52,8 +52,8 @@ def render(scores: Sequence[Mapping[str, Any]]) -> str:
 def _part(score: Mapping[str, Any]) -> list[str]:
     return [
         f"### {score['part'].capitalize()} part",
-        f"Truth `{score['truth'][:12]}`, detector `{score['detector'][:12]}`, probe `{score['probe'][:12]}` (hashes of "
-        "the sources).",
+        f"Hashes: truth `{score['truth'][:12]}`, thresholds `{score['thresholds'][:12]}`, sources of the detector "
+        f"`{score['detector'][:12]}` and of the probe `{score['probe'][:12]}`.",
         _events(score["events"]),
         f"#### {score['part'].capitalize()} part, runs in which nothing happens",
         _quiet(score),

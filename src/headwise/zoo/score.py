@@ -6,6 +6,7 @@ given, and beside it the scores with a yes or no forced: every borderline event 
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -84,6 +85,7 @@ def summary(scores: Sequence[RunScore], *, part: str) -> dict[str, Any]:
         "part": part,
         "runs": len(scores),
         "truth": truth_hash(),
+        "thresholds": _thresholds_hash(),
         "detector": sources_hash("phases"),
         "probe": sources_hash("probe"),
         "events": {what: _of_event(scores, what) for what in WHATS},
@@ -98,6 +100,13 @@ def summary(scores: Sequence[RunScore], *, part: str) -> dict[str, Any]:
         "one_lag": _nothing_else(one_lag),
         "mistakes": [mistake for score in scores for mistake in score.mistakes],
     }
+
+
+def _thresholds_hash() -> str:
+    """SHA-256 of the detector's thresholds, by name and value."""
+    from headwise.phases.config import DEFAULT
+
+    return hashlib.sha256(DEFAULT.model_dump_json().encode()).hexdigest()
 
 
 def _of_event(scores: Sequence[RunScore], what: str) -> dict[str, Any]:
