@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from headwise.phases.config import DEFAULT
-from headwise.phases.events import competition_index, find_events
+from headwise.phases.competition import competition_index, mean_overlap
+from headwise.phases.events import find_events
 from headwise.phases.heads import HeadsView, read_heads
 from headwise.phases.patterns import ideal_patterns
 
@@ -98,11 +99,21 @@ def test_simultaneous_departures_are_one_boundary() -> None:
 
 
 def test_competition_index_extremes() -> None:
-    same, apart = np.ones((4, 3, 3)), np.tile(np.eye(3), (4, 1, 1))
-    np.testing.assert_array_equal(competition_index(same), 1)
-    np.testing.assert_array_equal(competition_index(apart), 0)
+    """All on one lag 1, each on its own lag 0, and even attention, which is nobody's pattern, 0 too."""
+    chance = np.full((4, 10), 0.1)
+    same, even = np.zeros((4, 3, 10)), np.full((4, 3, 10), 0.1)
+    same[..., 2] = 1
+    apart = np.tile(np.eye(10)[:3], (4, 1, 1))
+    np.testing.assert_allclose(competition_index(same, chance), 1)
+    np.testing.assert_allclose(competition_index(apart, chance), 0)
+    np.testing.assert_allclose(competition_index(even, chance), 0)
+    half = 0.5 * same + 0.5 * even
+    np.testing.assert_allclose(competition_index(half, chance), 0.5)
+
+
+def test_mean_overlap_of_pairs() -> None:
     mixed = np.tile(np.array([[1, 0.5, 0.2], [0.5, 1, 0.8], [0.2, 0.8, 1]]), (4, 1, 1))
-    np.testing.assert_allclose(competition_index(mixed), 0.5)
+    np.testing.assert_allclose(mean_overlap(mixed), 0.5)
 
 
 def test_a_latecomer_to_the_common_pattern_does_not_move_the_next_boundary() -> None:

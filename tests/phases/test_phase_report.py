@@ -15,7 +15,7 @@ from headwise.core.errors import ConfigError
 from headwise.phases.detection import detect
 
 KEYS = {"schema", "stages", "competitive", "offshoots", "compensation", "competition_index", "agreement"}
-KEYS |= {"copying", "specialised", "predictors"}
+KEYS |= {"copying", "specialised", "predictors", "adds", "roles", "transitions", "undecided"}
 
 
 def permuted(run: xr.Dataset, order: list[int]) -> xr.Dataset:
@@ -31,12 +31,24 @@ def test_json_has_the_promised_keys_and_plain_values() -> None:
     for stages in report["stages"].values():
         assert len(stages) == 3
         for stage in stages:
-            assert set(stage) == {"start", "end", "label", "score"}
+            assert set(stage) == {"start", "end", "label", "score", "interval"}
+            assert stage["interval"][0] <= stage["start"] <= stage["interval"][1]
             assert 0 <= stage["score"] <= 1
             assert stage["start"] < stage["end"]
         assert [s["start"] for s in stages[1:]] == pytest.approx(BOUNDARIES, abs=25)
-    assert set(report["competitive"]) == {"start", "end"}
-    assert [set(o) for o in report["offshoots"]] == [{"step", "head", "from", "to"}] * 2
+    assert set(report["competitive"]) == {"start", "end", "interval"}
+    assert [set(o) for o in report["offshoots"]] == [{"step", "head", "from", "to", "interval"}] * 2
+    assert all(o["interval"][0] <= o["step"] <= o["interval"][1] for o in report["offshoots"])
+    assert report["adds"] == report["undecided"] == []
+    assert {(r["head"], r["role"]) for r in report["roles"]} == {
+        *((head, role) for head in (1, 2, 3) for role in ("self", "previous")),
+        *((2, role) for role in ("lag 3", "lag 4")),
+        *((3, role) for role in ("lag 5", "lag 6")),
+    }
+    assert [[part["what"] for part in t["what"]] for t in report["transitions"]] == [
+        ["head 2 on pattern 2", "loss drop"],
+        ["head 3 on pattern 3", "loss drop"],
+    ]
     assert [(o["head"], o["from"], o["to"]) for o in report["offshoots"]] == [(2, 1, 2), (3, 1, 3)]
     assert [c["depth"] < 0 for c in report["compensation"]] == [True, True]
     assert report["agreement"]["agrees"] is True
@@ -45,8 +57,9 @@ def test_json_has_the_promised_keys_and_plain_values() -> None:
     assert copied == {1: [1], 2: [1, 2], 3: [1, 3]}
     index = report["competition_index"]
     assert len(index["step"]) == len(index["value"]) == 101
-    assert index["value"][20] > 0.95
-    assert index["value"][-1] < 0.3
+    assert index["value"][0] == pytest.approx(0, abs=1e-9)
+    assert index["value"][20] == pytest.approx(0.85, abs=0.02)
+    assert index["value"][-1] < 0.05
 
 
 @pytest.mark.parametrize("order", [[1, 2, 0], [2, 1, 0]])

@@ -166,7 +166,15 @@ def test_table_of_a_run() -> None:
     assert tuple(table.columns) == COLUMNS
     assert table["step"].is_monotonic_increasing
     counts = table["kind"].value_counts()
-    assert dict(counts) == {"stage": 9, "offshoot": 2, "compensation": 2, "competitive": 1, "cooperative": 1}
+    assert dict(counts) == {
+        "stage": 9,
+        "offshoot": 2,
+        "compensation": 2,
+        "competitive": 1,
+        "cooperative": 1,
+        "role": 10,
+        "transition": 2,
+    }
     left = table[table["kind"] == "offshoot"]
     assert [tuple(row) for row in left[["step", "block", "head", "from", "to"]].to_numpy()] == [
         (o.step, o.block, o.head, o.source, o.target) for o in report.offshoots

@@ -10,10 +10,14 @@ Label = int | str
 
 @dataclass(frozen=True)
 class Offshoot:
-    """Head `head` of block `block` leaves pattern `source` for pattern `target` at `step`; all counted from 1."""
+    """Head `head` of block `block` leaves pattern `source` for pattern `target` at `step`; all counted from 1.
+
+    `interval` is the time that leaving takes, where it was measured.
+    """
 
     step: float
     head: int
     source: Label
     target: Label
     block: int = 1
+    interval: tuple[float, float] | None = None

@@ -1,8 +1,8 @@
 """Where the three views agree and where they do not; nothing is averaged.
 
 Boundaries are matched between views in order where the views count the same number of stages, and otherwise to the
-nearest boundary of the view that has most. An initial plateau, on which nothing has been learned yet, is a
-stage of the loss alone; it is named and left out of the comparison.
+nearest boundary of the view that has most. An initial plateau is a stage of the loss alone; it is named and left out of
+the comparison. Views that found no boundary do not agree with one another: there is nothing to agree on.
 """
 
 from __future__ import annotations
@@ -28,7 +28,10 @@ class SharedBoundary:
 
 @dataclass(frozen=True)
 class Agreement:
-    """`agrees` when all possible views count the same stages in about the same places; None below two views."""
+    """`agrees` when all possible views have the same boundaries in about the same places.
+
+    It is None below two views, and where no view has any boundary.
+    """
 
     agrees: bool | None
     counts: dict[str, int]
@@ -37,16 +40,16 @@ class Agreement:
 
 
 def compare(views: Mapping[ViewName, View], length: float, thresholds: Thresholds) -> Agreement:
-    """Match the boundaries of all views that found stages."""
+    """Match the boundaries of all views that were possible."""
     notes: list[str] = []
     places: dict[str, list[float]] = {}
     counts: dict[str, int] = {}
     for name, view in views.items():
-        if not view.stages:
+        if not view.possible:
             continue
         stages = view.stages
         if len(stages) > 1 and stages[0].label.startswith(INITIAL):
-            notes.append(f"{name}: the {stages[0].label} ends at {stages[1].start:.4g}, before anything is learned")
+            notes.append(f"{name}: the {stages[0].label} ends at {stages[1].start:.4g}; other views do not count it")
             stages = stages[1:]
         counts[name] = len(stages)
         places[name] = [stage.start for stage in stages[1:]]
@@ -54,8 +57,12 @@ def compare(views: Mapping[ViewName, View], length: float, thresholds: Threshold
     if len(places) < 2:
         notes.append("fewer than two views are possible: nothing to compare")
         return Agreement(None, counts, boundaries, tuple(notes))
-    if len(set(counts.values())) > 1:
-        notes.append("stages differ: " + ", ".join(f"{name} {count}" for name, count in counts.items()))
+    if not boundaries:
+        notes.append("no view found a boundary between stages: nothing to compare")
+        return Agreement(None, counts, boundaries, tuple(notes))
+    if len({len(own) for own in places.values()}) > 1:
+        shown = (f"{name} {count or 'none'}" for name, count in counts.items())
+        notes.append("stages differ: " + ", ".join(shown))
     for k, boundary in enumerate(boundaries, start=1):
         given = {name: step for name, step in boundary.steps.items() if step is not None}
         missing = [name for name, step in boundary.steps.items() if step is None]
@@ -67,7 +74,7 @@ def compare(views: Mapping[ViewName, View], length: float, thresholds: Threshold
     close = all(
         boundary.spread <= thresholds.agreement and None not in boundary.steps.values() for boundary in boundaries
     )
-    return Agreement(len(set(counts.values())) == 1 and close, counts, boundaries, tuple(notes))
+    return Agreement(close, counts, boundaries, tuple(notes))
 
 
 def match_boundaries(places: Mapping[str, list[float]], length: float) -> list[SharedBoundary]:

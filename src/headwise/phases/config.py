@@ -28,6 +28,15 @@ class Thresholds(Config):
         0.15
     )
     noise: Annotated[float, Field(gt=0, description="smallest drop between stages in noise standard deviations")] = 5.0
+    speed_up: Annotated[Share, Field(description="how far a loss stands above its string before a drop, per fall")] = (
+        0.05
+    )
+    lift: Annotated[Share, Field(description="added to a plain loss before its logarithm, as a share of its range")] = (
+        0.1
+    )
+    smallest_drop: Annotated[
+        Share, Field(description="smallest drop of a plain loss, as a share of its fall so far")
+    ] = 0.02
     plateau: Annotated[Share, Field(description="shortest time in the band of a plateau that is a stage")] = 0.03
     dwell: Annotated[Share, Field(description="shortest time a head must hold a pattern")] = 0.04
     hold: Annotated[Share, Field(description="share of a head's attention from which it holds a pattern")] = 0.25
@@ -35,6 +44,17 @@ class Thresholds(Config):
     copied: Annotated[
         Share, Field(description="share a held pattern must have for one dwell for the head to copy it")
     ] = 0.35
+    acquired: Annotated[Share, Field(description="score above chance from which a head has a role")] = 0.2
+    lost: Annotated[Share, Field(description="score above chance below which a head has lost a role")] = 0.12
+    fallen: Annotated[Share, Field(description="share of its height that a pattern loses when a head leaves it")] = 0.4
+    shaken: Annotated[
+        Share, Field(description="share of its height that a pattern may lose and still count as kept")
+    ] = 0.2
+    log_time: Annotated[
+        Share, Field(description="shortest competitive phase, as a share of the run's age at its start")
+    ] = 0.3
+    vote: Annotated[Share, Field(description="share of the batch's folds that must show a role")] = 0.75
+    false_alarm: Annotated[Share, Field(description="chance that noise alone gives a report one role or more")] = 0.05
     prominence: Annotated[Share, Field(description="how far a predictor's curve dips below its other stages")] = 0.05
     apart: Annotated[float, Field(gt=0, description="difference between n-gram predictors that counts, in nats")] = 0.02
     closer: Annotated[

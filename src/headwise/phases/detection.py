@@ -11,24 +11,29 @@ import xarray as xr
 from headwise.core.errors import ConfigError
 from headwise.core.events import Label
 from headwise.core.trajectory import attribute
+from headwise.phases.acquired_roles import RoleEvent, find_roles, thresholds_of_roles
 from headwise.phases.agreement import compare
+from headwise.phases.blind_spots import blind_spots
 from headwise.phases.compensation import Compensation, find_compensation
+from headwise.phases.competition import competition_index, mean_overlap
 from headwise.phases.config import DEFAULT, Thresholds
-from headwise.phases.events import Events, competition_index, find_events
+from headwise.phases.events import Events, find_events, open_changes
 from headwise.phases.function import FunctionView, read_function
 from headwise.phases.heads import HeadsView, read_heads
-from headwise.phases.loss import read_loss
+from headwise.phases.loss import read_loss_source
+from headwise.phases.loss_source import loss_source
+from headwise.phases.role_names import lag_of
 from headwise.phases.run_report import RunReport
 from headwise.phases.seeds_report import SeedsReport, summarise_seeds
 from headwise.phases.sources import (
     Groups,
     HeadSource,
-    excess_loss,
     head_source,
     in_time_order,
     predictor_distances,
     value_coefficients,
 )
+from headwise.phases.transitions import Part, drop_parts, find_transitions, pattern_parts, role_parts
 from headwise.phases.views import View, ViewName, unreadable
 
 
@@ -54,10 +59,13 @@ def detect(run: xr.Dataset, *, groups: Groups = "given", thresholds: Thresholds 
     trajectory = in_time_order(run)
     steps = trajectory["step"].values.astype(float)
     function = _function(trajectory, steps, thresholds)
-    loss = _loss(trajectory, steps, thresholds)
+    losses = loss_source(trajectory)
+    loss = unreadable(losses) if isinstance(losses, str) else read_loss_source(losses, thresholds)
+    moves = None if isinstance(losses, str) or not loss.possible else losses.moves
     source = head_source(trajectory, groups)
-    heads, blocks, events = _heads(source, thresholds)
-    notes: list[str] = []
+    heads, blocks, events = _heads(source, thresholds, moves)
+    roles, open_roles = find_roles(source, trajectory, thresholds, loss_moves=moves)
+    notes = blind_spots(trajectory, source, thresholds)
     index_steps, index = (np.zeros(0), None) if isinstance(source, str) else _index(source, trajectory, notes)
     views: dict[ViewName, View] = {"function": function, "loss": loss, "heads": heads}
     compensation = _compensations(trajectory, events, notes)
@@ -74,6 +82,10 @@ def detect(run: xr.Dataset, *, groups: Groups = "given", thresholds: Thresholds 
         index=index,
         agreement=compare(_with_plateaus(views, function), float(steps[-1] - steps[0]), thresholds),
         notes=(*(note for view in views.values() for note in view.notes), *notes),
+        roles=roles,
+        transitions=tuple(find_transitions(_taken_up(source, blocks, roles, trajectory), drop_parts(loss))),
+        undecided=(*(item for block in events for item in open_changes(block)), *open_roles),
+        found=not isinstance(source, str) and source.found,
     )
 
 
@@ -137,7 +149,7 @@ def _require_one_shape(reports: Sequence[RunReport], names: Sequence[int | str])
 def _function(trajectory: xr.Dataset, steps: np.ndarray, thresholds: Thresholds) -> FunctionView:
     kl, names, notes = predictor_distances(trajectory)
     if kl is None:
-        return FunctionView(notes=tuple(notes), reason="no kl was recorded")
+        return FunctionView(notes=tuple(notes), possible=False, reason="no kl was recorded")
     between = attribute(trajectory, "between_predictors")
     return read_function(steps, kl, names, thresholds, between=None if between is None else np.asarray(between))
 
@@ -147,20 +159,15 @@ def _with_plateaus(views: dict[ViewName, View], function: FunctionView) -> dict[
     return {name: view for name, view in views.items() if name != "function"} if function.nearest else views
 
 
-def _loss(trajectory: xr.Dataset, steps: np.ndarray, thresholds: Thresholds) -> View:
-    excess, notes = excess_loss(trajectory)
-    if excess is None:
-        return unreadable(notes[0])
-    view = read_loss(steps, excess, thresholds)
-    return View(view.stages, (*notes, *view.notes))
-
-
 def _heads(
-    source: HeadSource | str, thresholds: Thresholds
+    source: HeadSource | str, thresholds: Thresholds, loss_moves: bool | None
 ) -> tuple[HeadsView, tuple[HeadsView, ...], tuple[Events, ...]]:
-    """Stages over all blocks together (a pattern is held wherever a head holds it); events block by block."""
+    """Stages over all blocks together (a pattern is held wherever a head holds it); events block by block.
+
+    Found patterns are lags above chance and are held from where a head has a lag as its role.
+    """
     if isinstance(source, str):
-        return HeadsView(notes=(source,)), (), ()
+        return HeadsView(notes=(source,), possible=False), (), ()
     notes = list(source.notes)
     steps, shares = source.steps, source.shares
     if len(steps) < thresholds.evaluations:
@@ -172,10 +179,22 @@ def _heads(
     count, blocks, heads = shares.shape[:3]
     if heads == 1:
         notes.append("heads: one head has nobody to compete with; competition and offshoots need two")
-    together = read_heads(steps, shares.reshape(count, blocks * heads, -1), source.patterns, thresholds)
-    each = tuple(read_heads(steps, shares[:, b], source.patterns, thresholds) for b in range(blocks))
-    events = tuple(find_events(one, heads, thresholds, b + 1) for b, one in enumerate(each))
+    own = thresholds_of_roles(thresholds) if source.found else thresholds
+    together = read_heads(steps, shares.reshape(count, blocks * heads, -1), source.patterns, own)
+    each = tuple(read_heads(steps, shares[:, b], source.patterns, own) for b in range(blocks))
+    events = tuple(find_events(one, heads, own, b + 1, loss_moves=loss_moves) for b, one in enumerate(each))
     return replace(together, notes=(*notes, *together.notes)), each, events
+
+
+def _taken_up(
+    source: HeadSource | str, blocks: Sequence[HeadsView], roles: Sequence[RoleEvent], trajectory: xr.Dataset
+) -> list[Part]:
+    """What heads take up: roles, and where groups are known their patterns instead of single lags."""
+    start = float(trajectory["step"].values[0])
+    given = not isinstance(source, str) and not source.found
+    told = [role for role in roles if not given or lag_of(role.role) is None]
+    parts = role_parts(told, start=start, several_blocks=trajectory.sizes.get("block", 1) > 1)
+    return [*pattern_parts(blocks, start=start), *parts] if given else parts
 
 
 def _index(source: HeadSource, trajectory: xr.Dataset, notes: list[str]) -> tuple[np.ndarray, np.ndarray | None]:
@@ -183,13 +202,17 @@ def _index(source: HeadSource, trajectory: xr.Dataset, notes: list[str]) -> tupl
     if source.shares.shape[2] < 2:
         notes.append("competition index: one head has no overlap with another; it is left out")
         return source.steps, None
-    overlap = source.overlap
-    if overlap is None and "head_overlap" in trajectory:
+    if source.attention is not None and source.chance is not None:
+        blocks = range(source.attention.shape[1])
+        index = [competition_index(source.attention[:, b], source.chance) for b in blocks]
+        return source.steps, np.stack(index, axis=1)
+    if "head_overlap" in trajectory:
         overlap = trajectory["head_overlap"].sel(step=source.steps).values
-    if overlap is None or not np.isfinite(overlap).all():
-        notes.append("competition index: needs attention_by_lag or head_overlap; it is left out")
-        return source.steps, None
-    return source.steps, np.stack([competition_index(overlap[:, b]) for b in range(overlap.shape[1])], axis=1)
+        if np.isfinite(overlap).all():
+            notes.append("competition index: read from head_overlap; even attention counts as overlap there")
+            return source.steps, np.stack([mean_overlap(overlap[:, b]) for b in range(overlap.shape[1])], axis=1)
+    notes.append("competition index: needs attention_by_lag or head_overlap; it is left out")
+    return source.steps, None
 
 
 def _compensations(trajectory: xr.Dataset, events: Sequence[Events], notes: list[str]) -> list[Compensation]:

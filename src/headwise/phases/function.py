@@ -106,19 +106,23 @@ def read_function(
             f"function: {len(series.steps)} finite evaluations are too few for stages; "
             f"evaluate at least {thresholds.evaluations} times"
         )
-        return FunctionView(few.stages, few.notes, reason="too few evaluations")
+        return FunctionView(few.stages, few.notes, few.possible, reason="too few evaluations")
     if ngrams:
         return _read_nearest(series, family, notes, thresholds, between)
     plateaus = find_plateaus(series, thresholds)
     labels, scores = _labels(plateaus, thresholds)
-    if len(plateaus) > 1 and labels[0] is None:
+    if len(plateaus) == 1:
+        order, reason = _order(labels, family)
+        notes.append("function: no stage found: no two plateaus with a drop between them")
+        return FunctionView((), tuple(notes), order=order, reason=reason)
+    if labels[0] is None:
         plateaus, labels, scores = plateaus[1:], labels[1:], scores[1:]
     stages = tuple(
-        Stage(plateau.start, plateau.end, NO_PREDICTOR if label is None else family[label], score)
+        Stage(plateau.start, plateau.end, NO_PREDICTOR if label is None else family[label], score, plateau.interval)
         for plateau, label, score in zip(plateaus, labels, scores, strict=True)
     )
     order, reason = _order(labels, family)
-    return FunctionView(stages, tuple(notes), order, reason)
+    return FunctionView(stages, tuple(notes), order=order, reason=reason)
 
 
 def _read_nearest(
@@ -134,14 +138,14 @@ def _read_nearest(
     told_apart = distances.of(list(groups))
     nearest = nearest_path(told_apart, thresholds)
     closest = closest_points(told_apart, thresholds)
-    stages = tuple(Stage(n.start, n.end, n.predictor, n.score) for n in nearest)
+    stages = tuple(Stage(n.start, n.end, n.predictor, n.score, n.interval) for n in nearest)
     in_order = passed_in_order(closest)
     verdicts: dict[bool | None, Order] = {True: "holds", False: "does not apply", None: "unreadable"}
     return FunctionView(
         stages if len(stages) > 1 else (),
         tuple(notes),
-        verdicts[in_order],
-        closest_text(closest),
+        order=verdicts[in_order],
+        reason=closest_text(closest),
         nearest=nearest,
         closest=closest,
         alike=same,

@@ -21,19 +21,26 @@ import numpy as np
 from headwise.core.events import Label
 from headwise.phases.config import Thresholds
 from headwise.phases.patterns import Pattern
+from headwise.phases.rises import Interval, rise_interval
 from headwise.phases.series import SPIKE_WINDOW, Series, without_spikes
 from headwise.phases.views import Stage, View
 
 
 @dataclass(frozen=True)
 class Hold:
-    """A head holds a pattern from `start` to `end` with share `share` at its height; head counts from 1."""
+    """A head holds a pattern from `start` to `end` with share `share` at its height; head counts from 1.
+
+    `interval` is the rise to it, `first` and `last` are its looks.
+    """
 
     head: int
     pattern: int
     start: float
     end: float
     share: float
+    interval: Interval
+    first: int
+    last: int
 
 
 @dataclass(frozen=True)
@@ -60,12 +67,12 @@ class HeadsView(View):
 def read_heads(steps: np.ndarray, shares: np.ndarray, patterns: Sequence[Pattern], thresholds: Thresholds) -> HeadsView:
     """Stages from pattern shares (step, head, pattern), all finite."""
     series = Series(np.asarray(steps, dtype=float), shares)
-    smooth = without_spikes(shares, _window(series, thresholds))
+    smooth = without_spikes(shares, spike_window(series, thresholds))
     holds = [
         hold
         for head in range(shares.shape[1])
         for pattern in range(shares.shape[2])
-        for hold in _holds(series, smooth[:, head, pattern], head + 1, pattern, thresholds)
+        for hold in find_holds(series, smooth[:, head, pattern], head + 1, pattern, thresholds)
     ]
     copying = [
         stretch
@@ -74,10 +81,10 @@ def read_heads(steps: np.ndarray, shares: np.ndarray, patterns: Sequence[Pattern
     ]
     notes = ("heads: no head holds any pattern",) if not holds else ()
     stages = _stages(series, smooth, holds, copying, patterns, thresholds)
-    return HeadsView(stages, notes, series.steps, smooth, tuple(patterns), tuple(holds), tuple(copying))
+    return HeadsView(stages, notes, bool(holds), series.steps, smooth, tuple(patterns), tuple(holds), tuple(copying))
 
 
-def _window(series: Series, thresholds: Thresholds) -> int:
+def spike_window(series: Series, thresholds: Thresholds) -> int:
     """Evaluations in one dwell where they are sparsest, odd and at least three; half of it is smoothed away."""
     if len(series.steps) < 2 or series.length == 0:
         return SPIKE_WINDOW
@@ -85,8 +92,10 @@ def _window(series: Series, thresholds: Thresholds) -> int:
     return max(SPIKE_WINDOW, 2 * int(thresholds.dwell * series.length / widest / 2) + 1)
 
 
-def _holds(series: Series, share: np.ndarray, head: int, pattern: int, thresholds: Thresholds) -> list[Hold]:
+def find_holds(series: Series, share: np.ndarray, head: int, pattern: int, thresholds: Thresholds) -> list[Hold]:
     """Stretches in which the share stays up: begun above `hold`, ended below `release`, sustained, and high enough."""
+    if not (share >= thresholds.hold).any():
+        return []
     runs: list[list[int]] = []
     for i, value in enumerate(share):
         held = bool(runs) and runs[-1][1] == i - 1
@@ -111,7 +120,18 @@ def _holds(series: Series, share: np.ndarray, head: int, pattern: int, threshold
         sustained = float(spacing[first : last + 1][high].sum()) >= dwell_from(series, start, thresholds)
         if high.sum() >= min(SPIKE_WINDOW, len(share)) and sustained:
             end = _passage(series.steps, share, last, thresholds.release) if last < len(share) - 1 else series.steps[-1]
-            found.append(Hold(head, pattern, start, float(end), float(np.median(height[high]))))
+            found.append(
+                Hold(
+                    head=head,
+                    pattern=pattern,
+                    start=float(start),
+                    end=float(end),
+                    share=float(np.median(height[high])),
+                    interval=rise_interval(series.steps, share, first, last),
+                    first=first,
+                    last=last,
+                )
+            )
     return found
 
 
@@ -188,9 +208,21 @@ def _stages(
             end,
             "+".join(str(patterns[p].label) for p in sorted(held)) or "none",
             _purity(series, shares, copying, patterns, start, end),
+            _beginning(series, holds, start),
         )
         for start, end, held in stretches
     )
+
+
+def _beginning(series: Series, holds: list[Hold], start: float) -> Interval:
+    """The time that the change takes with which a stage begins: a hold that begins then, or two looks around its
+    end.
+    """
+    rises = [hold.interval for hold in holds if hold.start == start]
+    if rises:
+        return rises[0]
+    after = int(np.searchsorted(series.steps, start))
+    return float(series.steps[max(after - 1, 0)]), float(series.steps[min(after, len(series.steps) - 1)])
 
 
 def _append(pieces: list[tuple[float, float, frozenset[int]]], start: float, end: float, held: frozenset[int]) -> None:

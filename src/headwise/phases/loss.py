@@ -1,17 +1,24 @@
-"""The loss view: plateaus and drops of the excess loss (§2.3, Fig. ablations).
+"""The loss view: plateaus and drops of the loss (§2.3, Fig. ablations).
 
-A stage is a plateau. The score of a stage is its flatness, the share of it that lies in the plateau's band. Nothing is
-assumed about predictors, heads or groups, and the number of stages is found, not given. Scaling the excess loss moves
-nothing. A plateau at the value of the first evaluation is labelled as the initial one: nothing has been learned yet.
+A stage is a plateau between two drops. The score of a stage is its flatness, the share of it that lies in the plateau's
+band. Nothing is assumed about predictors, heads or groups, and the number of stages is found, not given. One stage is
+no finding: where no drop separates two plateaus the view says that it found none, and why.
+
+An excess loss has a known lower end, so equal ratios count equally (`plateaus`) and scaling it moves nothing. Any other
+loss is read as it is (`drops`). A plateau at the value of the first evaluation is labelled as the initial one.
 """
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 
 from headwise.phases.config import Thresholds
+from headwise.phases.drops import Drop, find_drops
+from headwise.phases.loss_source import LossSource
 from headwise.phases.plateaus import Plateau, find_plateaus
-from headwise.phases.series import finite_series
+from headwise.phases.series import Series, finite_series
 from headwise.phases.views import Stage, View, unreadable
 
 INITIAL = "initial plateau"
@@ -20,19 +27,62 @@ INITIAL = "initial plateau"
 def read_loss(steps: np.ndarray, excess: np.ndarray, thresholds: Thresholds) -> View:
     """Stages of an excess loss (or of any loss minus its lower bound) over steps."""
     series, lost = finite_series(steps, excess)
-    notes = [f"loss: {len(lost)} evaluations are not finite and were left out"] if len(lost) else []
+    notes = (f"loss: {len(lost)} evaluations are not finite and were left out",) if len(lost) else ()
+    return read_loss_source(LossSource(series, 0.0, True, notes), thresholds)
+
+
+def read_loss_source(source: LossSource, thresholds: Thresholds) -> View:
+    """Stages of the loss that a trajectory offers."""
+    series = source.series
     if len(series.steps) < thresholds.evaluations:
         return unreadable(
             f"loss: {len(series.steps)} finite evaluations are too few for stages; "
             f"evaluate at least {thresholds.evaluations} times"
         )
-    plateaus = find_plateaus(series, thresholds)
+    notes = list(source.notes)
+    if source.excess:
+        plateaus = find_plateaus(series, thresholds)
+        reason = "it never speeds up again between two plateaus"
+    else:
+        curve = Series(series.steps, series.values[:, 0])
+        drops = find_drops(curve, source.noise, thresholds)
+        plateaus = _plateaus(curve, [drop for drop in drops if drop.framed], thresholds)
+        reason = "it never speeds up again after a slower stretch" if source.moves else "it does not move"
+        notes += [
+            f"loss: it is falling fast at the end, since {drop.interval[0]:.4g}; whether a stage ends there shows later"
+            for drop in drops
+            if not drop.framed
+        ]
+    if len(plateaus) < 2:
+        return View((), (*notes, f"loss: no stage found: {reason}"))
     first = float(series.values[0, 0])
     stages = tuple(
-        Stage(plateau.start, plateau.end, _label(plateau, i, first, plateaus, thresholds), plateau.flatness)
+        Stage(
+            plateau.start,
+            plateau.end,
+            _label(plateau, i, first, plateaus, thresholds),
+            plateau.flatness,
+            plateau.interval,
+        )
         for i, plateau in enumerate(plateaus)
     )
     return View(stages, tuple(notes))
+
+
+def _plateaus(series: Series, drops: list[Drop], thresholds: Thresholds) -> list[Plateau]:
+    """What lies between the drops."""
+    times = [series.start, *(drop.middle for drop in drops), float(series.steps[-1])]
+    intervals = [(series.start, series.start), *(drop.interval for drop in drops)]
+    sizes = [float(series.values[drop.first] - series.values[drop.last]) for drop in drops]
+    found = []
+    for i, (start, end) in enumerate(itertools.pairwise(times)):
+        inside = (series.steps >= start) & (series.steps <= end)
+        values = series.values[inside] if inside.any() else np.interp([(start + end) / 2], series.steps, series.values)
+        level = float(np.median(values))
+        beside = [sizes[j] for j in (i - 1, i) if 0 <= j < len(sizes)]
+        flat = np.abs(values - level) <= thresholds.band * min(beside, default=np.inf)
+        found.append(Plateau(start, end, np.array([level]), float(flat.mean()), intervals[i]))
+    return found
 
 
 def _label(plateau: Plateau, i: int, first: float, plateaus: list[Plateau], thresholds: Thresholds) -> str:

@@ -15,10 +15,9 @@ import numpy as np
 from scipy.optimize import nnls
 
 from headwise.core.events import Label
+from headwise.phases.chance import OWN_TOKEN, excess_share
 
 BACKGROUNDS = 16
-OWN_TOKEN = 1
-"""The lag of the query's own token; what lies ahead has smaller lags."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +36,22 @@ def ideal_patterns(groups: Sequence[Sequence[int]], alpha: Sequence[Sequence[flo
         raw = np.ones(len(lags)) if alpha is None else np.asarray(alpha[k], dtype=float)
         patterns.append(Pattern(k + 1, tuple(int(lag) for lag in lags), tuple((raw / raw.sum()).tolist())))
     return patterns
+
+
+def excess_shares(
+    attention: np.ndarray, lags: Sequence[int], patterns: Sequence[Pattern], chance: np.ndarray
+) -> np.ndarray:
+    """Excess share of each pattern's lags together, (..., patterns), at least 0.
+
+    `chance` is what even attention gives each lag and has the shape of the attention, or one that spreads to it. For
+    patterns without a lag in common; mixtures of patterns that share lags are told apart by `pattern_shares`.
+    """
+    column = {int(lag): i for i, lag in enumerate(lags)}
+    shares = np.zeros((*attention.shape[:-1], len(patterns)))
+    for j, pattern in enumerate(patterns):
+        own = [column[lag] for lag in pattern.lags if lag in column]
+        shares[..., j] = excess_share(attention[..., own].sum(axis=-1), chance[..., own].sum(axis=-1))
+    return np.clip(shares, 0, None)
 
 
 def pattern_shares(attention: np.ndarray, lags: Sequence[int], patterns: Sequence[Pattern]) -> np.ndarray:

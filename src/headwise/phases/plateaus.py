@@ -17,17 +17,22 @@ import numpy as np
 import ruptures
 
 from headwise.phases.config import Thresholds
+from headwise.phases.rises import BEGUN, DONE, Interval
 from headwise.phases.series import Series, halfway, noise_level, on_grid
 
 
 @dataclass(frozen=True)
 class Plateau:
-    """One stage of a curve: from the middle of the drop before to the middle of the drop after."""
+    """One stage of a curve: from the middle of the drop before to the middle of the drop after.
+
+    `interval` is the time from 20 to 80 % of the drop before.
+    """
 
     start: float
     end: float
     level: np.ndarray
     flatness: float
+    interval: Interval
 
 
 def find_plateaus(series: Series, thresholds: Thresholds) -> list[Plateau]:
@@ -154,6 +159,24 @@ class _Run:
                 end=bounds[i + 1],
                 level=self.level(edges[i], edges[i + 1]),
                 flatness=len(self.flat(edges, i)) / (edges[i + 1] - edges[i]),
+                interval=self.interval(series, edges, places, i) if i else (series.start, series.start),
             )
             for i in range(len(edges) - 1)
         ]
+
+    def interval(self, series: Series, edges: list[int], places: list[float], i: int) -> Interval:
+        """When the drop to piece i is between 20 and 80 % of its way, widened to the looks around."""
+        low, high = self.level(edges[i - 1], edges[i]), self.level(edges[i], edges[i + 1])
+        change = high - low
+        first, last = edges[i - 1], edges[i + 1] - 1
+        path = (self.curves[first : last + 1] - low) @ change / float(change @ change)
+        middle = min(max(round(places[i - 1]) - first, 0), len(path) - 1)
+        begun, done = middle, middle
+        while begun > 0 and path[begun] > BEGUN:
+            begun -= 1
+        while done < len(path) - 1 and path[done] < DONE:
+            done += 1
+        times = [series.at((first + place) / (len(self.curves) - 1)) for place in (begun, done)]
+        looks = np.searchsorted(series.steps, times[0], side="right") - 1, np.searchsorted(series.steps, times[1])
+        ends = [float(series.steps[int(np.clip(look, 0, len(series.steps) - 1))]) for look in looks]
+        return min(ends[0], times[0]), max(ends[1], times[1])

@@ -1,4 +1,4 @@
-"""Reports as tables: a row for each stage, phase, offshoot and compensation, in time order."""
+"""Reports as tables: a row for each stage, phase and event, in time order."""
 
 from __future__ import annotations
 
@@ -23,8 +23,13 @@ COLUMNS = (
     "depth",
     "duration",
     "recovers",
+    "from_step",
+    "to_step",
+    "chance",
 )
-"""`kind` is stage, competitive, cooperative, offshoot or compensation; what does not apply to it is missing."""
+"""`kind` is stage, competitive, cooperative, offshoot, addition, role, transition or compensation; what does not apply
+to it is missing. `from_step` and `to_step` are the ends of the interval in which the event happens.
+"""
 
 TYPES = {
     "step": "float64",
@@ -36,7 +41,15 @@ TYPES = {
     "depth": "float64",
     "duration": "float64",
     "recovers": "boolean",
+    "from_step": "float64",
+    "to_step": "float64",
+    "chance": "float64",
 }
+
+
+def ends_of(interval: tuple[float, float] | None) -> dict[str, float]:
+    """The columns of an interval."""
+    return {} if interval is None else {"from_step": interval[0], "to_step": interval[1]}
 
 
 def report_frame(rows: Iterable[Mapping[str, Any]], *, first: Mapping[str, str] | None = None) -> pd.DataFrame:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 from headwise.core.events import Offshoot
+from headwise.phases.acquired_roles import RoleEvent
 from headwise.phases.compensation import Compensation
 from headwise.phases.function import FunctionView
 from headwise.phases.heads import Copying
 from headwise.phases.patterns import Pattern
+from headwise.phases.rises import Interval
+from headwise.phases.transitions import Transition
+from headwise.phases.undecided import Undecided
 from headwise.phases.views import Stage
 
 SCHEMA = 1
@@ -17,7 +22,48 @@ SCHEMA = 1
 
 def stage_json(stage: Stage) -> dict[str, Any]:
     """One stage of one view."""
-    return {"start": stage.start, "end": stage.end, "label": stage.label, "score": stage.score}
+    return {
+        "start": stage.start,
+        "end": stage.end,
+        "label": stage.label,
+        "score": stage.score,
+        "interval": interval_json(stage.interval, stage.start),
+    }
+
+
+def interval_json(interval: Interval | None, step: float) -> list[float]:
+    """The time an event takes, [from, to]; the moment itself where no more is known."""
+    return list(interval) if interval is not None else [step, step]
+
+
+def role_json(role: RoleEvent) -> dict[str, Any]:
+    """One role of one head."""
+    return {**asdict(role), "interval": list(role.interval)}
+
+
+def transition_json(transition: Transition) -> dict[str, Any]:
+    """One transition: its parts in `what`, in time order."""
+    return {
+        "start": transition.start,
+        "end": transition.end,
+        "interval": list(transition.interval),
+        "what": [
+            {
+                "step": part.step,
+                "what": part.what,
+                "kind": part.kind,
+                "block": part.block,
+                "head": part.head,
+                "interval": list(part.interval),
+            }
+            for part in transition.parts
+        ],
+    }
+
+
+def undecided_json(item: Undecided) -> dict[str, Any]:
+    """One statement that stays open."""
+    return asdict(item)
 
 
 def block_json(block: int, *, several_blocks: bool) -> dict[str, int]:
@@ -33,6 +79,7 @@ def offshoot_json(offshoot: Offshoot, *, several_blocks: bool) -> dict[str, Any]
         "from": offshoot.source,
         "to": offshoot.target,
         **block_json(offshoot.block, several_blocks=several_blocks),
+        "interval": interval_json(offshoot.interval, offshoot.step),
     }
 
 

@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from headwise.core.events import Label, Offshoot
+from headwise.phases.acquired_roles import RoleEvent
 from headwise.phases.agreement import Agreement
 from headwise.phases.compensation import Compensation
-from headwise.phases.events import Events, Span
+from headwise.phases.competition import Span
+from headwise.phases.events import Events
 from headwise.phases.function import FunctionView
 from headwise.phases.heads import HeadsView
-from headwise.phases.report_frame import report_frame
+from headwise.phases.report_frame import ends_of, report_frame
 from headwise.phases.report_json import (
     SCHEMA,
     block_json,
@@ -23,11 +25,17 @@ from headwise.phases.report_json import (
     offshoot_json,
     pattern_json,
     predictors_json,
+    role_json,
     stage_json,
+    transition_json,
+    undecided_json,
 )
+from headwise.phases.sentences import sentences
 from headwise.phases.timeline import Bar, Row, Timeline
 from headwise.phases.timeline_html import timeline_html
 from headwise.phases.timeline_text import timeline_text
+from headwise.phases.transitions import Transition
+from headwise.phases.undecided import Undecided
 from headwise.phases.views import View, ViewName
 
 if TYPE_CHECKING:
@@ -39,7 +47,8 @@ class RunReport:
     """What `detect` finds in one run. `print` shows the timeline; `to_json` and `to_frame` give plain values.
 
     `views` are function, loss and heads; `blocks` and `events` have one entry for each block of heads. The competition
-    index is (step, block), and None where no overlap of heads is known.
+    index is (step, block), and None where no overlap of heads is known. `roles` are what heads take up, `transitions`
+    what belongs together, `undecided` what cannot be told; `found` says that patterns were not given as groups.
     """
 
     start: float
@@ -54,13 +63,20 @@ class RunReport:
     index: np.ndarray | None
     agreement: Agreement
     notes: tuple[str, ...]
+    roles: tuple[RoleEvent, ...] = ()
+    transitions: tuple[Transition, ...] = ()
+    undecided: tuple[Undecided, ...] = ()
+    found: bool = False
+
+    @property
+    def adds(self) -> tuple[Offshoot, ...]:
+        """Patterns that heads take up without leaving another, of all blocks in time order."""
+        return _in_order([o for events in self.events for o in events.adds])
 
     @property
     def offshoots(self) -> tuple[Offshoot, ...]:
         """Offshoots of all blocks in time order."""
-        return tuple(
-            sorted((o for events in self.events for o in events.offshoots), key=lambda o: (o.step, o.block, o.head))
-        )
+        return _in_order([o for events in self.events for o in events.offshoots])
 
     @property
     def competitive(self) -> Span | None:
@@ -104,7 +120,7 @@ class RunReport:
             index_steps=self.index_steps,
             index=self.index.mean(axis=1) if self.index is not None else np.zeros(0),
             patterns=self.heads.patterns,
-            sentences=tuple(self._sentences()),
+            sentences=tuple(sentences(self)),
         )
 
     def __str__(self) -> str:
@@ -122,15 +138,16 @@ class RunReport:
         return timeline_html(self.timeline)
 
     def to_frame(self) -> pd.DataFrame:
-        """A row for each stage, phase, offshoot and compensation in time order, as a pandas DataFrame.
+        """A row for each stage, phase, offshoot, addition, role, transition and compensation, as a pandas DataFrame.
 
         The columns are those of `report_frame.COLUMNS`; a compensation is the deepest dip after an offshoot.
         """
         return report_frame(self.rows())
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values, ready for `json.dumps`: schema, stages, competitive, offshoots, compensation,
-        competition_index, agreement, copying, specialised, predictors. Heads, blocks and groups count from 1.
+        """Plain values, ready for `json.dumps`: schema, stages, competitive, offshoots, adds, roles, transitions,
+        undecided, compensation, competition_index, agreement, copying, specialised, predictors. Heads, blocks and
+        groups count from 1; every event has an `interval` of time in which it happens.
         """
         several = len(self.events) > 1
         phase = self.competitive
@@ -138,8 +155,16 @@ class RunReport:
         return {
             "schema": SCHEMA,
             "stages": {name: [stage_json(stage) for stage in view.stages] for name, view in self.views.items()},
-            "competitive": {"start": phase.start if phase else None, "end": phase.end if phase else None},
+            "competitive": {
+                "start": phase.start if phase else None,
+                "end": phase.end if phase else None,
+                "interval": list(phase.interval) if phase and phase.interval else None,
+            },
             "offshoots": [offshoot_json(offshoot, several_blocks=several) for offshoot in self.offshoots],
+            "adds": [offshoot_json(offshoot, several_blocks=several) for offshoot in self.adds],
+            "roles": [role_json(role) for role in self.roles],
+            "transitions": [transition_json(transition) for transition in self.transitions],
+            "undecided": [undecided_json(item) for item in self.undecided],
             "compensation": [compensation_json(item, several_blocks=several) for item in self.compensation],
             "competition_index": {
                 "step": self.index_steps.tolist() if index is not None else [],
@@ -172,13 +197,32 @@ class RunReport:
                     "view": name,
                     "label": stage.label,
                     "score": stage.score,
+                    **ends_of(stage.interval),
                 }
         for events in self.events:
             for kind, span in (("competitive", events.competitive), ("cooperative", events.cooperative)):
                 if span is not None:
-                    yield {"kind": kind, "step": span.start, "end": span.end, "block": events.block}
-        for offshoot in self.offshoots:
-            yield {"kind": "offshoot", **offshoot_json(offshoot, several_blocks=True)}
+                    row = {"kind": kind, "step": span.start, "end": span.end, "block": events.block}
+                    yield row | ends_of(span.interval)
+        for kind, changes in (("offshoot", self.offshoots), ("addition", self.adds)):
+            for offshoot in changes:
+                row = {"kind": kind, **offshoot_json(offshoot, several_blocks=True)}
+                yield row | ends_of(offshoot.interval)
+        for role in self.roles:
+            yield {
+                "kind": "role",
+                "step": role.start,
+                "end": role.end,
+                "label": role.role,
+                "score": role.score,
+                "chance": role.chance,
+                "block": role.block,
+                "head": role.head,
+                **ends_of(role.interval),
+            }
+        for transition in self.transitions:
+            row = {"kind": "transition", "step": transition.start, "end": transition.end}
+            yield row | {"label": ", ".join(part.what for part in transition.parts)} | ends_of(transition.interval)
         for item in self.compensation:
             if item.deepest is not None and item.deepest.step is not None:
                 yield {
@@ -218,23 +262,6 @@ class RunReport:
             "patterns": [pattern_json(pattern) for pattern in self.heads.patterns],
         }
 
-    def _sentences(self) -> Iterator[str]:
-        several = len(self.events) > 1
-        if self.competitive:
-            yield f"competitive phase from {self.competitive.start:.4g} to {self.competitive.end:.4g}"
-        for o in self.offshoots:
-            where = f" of block {o.block}" if several else ""
-            yield f"offshoot at {o.step:.4g}: head {o.head}{where} leaves pattern {o.source} for pattern {o.target}"
-        for item in self.compensation:
-            if item.deepest is not None:
-                where = f" in block {item.offshoot.block}" if several else ""
-                yield f"compensation for pattern {item.offshoot.target}{where}: {item.deepest.in_words}"
-        for events in self.events:
-            where = f" in block {events.block}" if several else ""
-            for label, owners in events.specialisation.duplicates.items():
-                yield f"heads {', '.join(map(str, owners))} end on the same pattern {label}{where}"
-        yield from self.function.sentences
-        if self.agreement.agrees is not None:
-            yield "the views agree" if self.agreement.agrees else "the views do not agree"
-        yield from self.agreement.notes
-        yield from self.notes
+
+def _in_order(found: list[Offshoot]) -> tuple[Offshoot, ...]:
+    return tuple(sorted(found, key=lambda o: (o.step, o.block, o.head)))

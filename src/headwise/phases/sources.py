@@ -10,9 +10,10 @@ import numpy as np
 import xarray as xr
 
 from headwise.core.errors import ConfigError
-from headwise.core.trajectory import attribute, head_overlap
+from headwise.core.trajectory import attribute
+from headwise.phases.chance import chance_of_lags
 from headwise.phases.discovery import find_patterns
-from headwise.phases.patterns import Pattern, ideal_patterns, pattern_shares
+from headwise.phases.patterns import Pattern, excess_shares, ideal_patterns, pattern_shares
 
 Groups = Literal["given", "found"]
 """Whether patterns are those of the trajectory's groups or are found in the attention itself."""
@@ -20,13 +21,21 @@ Groups = Literal["given", "found"]
 
 @dataclass(frozen=True)
 class HeadSource:
-    """Finite pattern shares (step, block, head, pattern) and, where attention by lag is known, overlaps of heads."""
+    """Finite pattern shares (step, block, head, pattern) and, where it is known, what they were read from.
+
+    `attention` is (step, block, head, lag), `error` its standard error where that was recorded, `chance` (step, lag)
+    what even attention gives. `found` says that the patterns were found in the attention and not given as groups.
+    """
 
     steps: np.ndarray
     shares: np.ndarray
     patterns: tuple[Pattern, ...]
-    overlap: np.ndarray | None
     notes: tuple[str, ...]
+    lags: tuple[int, ...] = ()
+    attention: np.ndarray | None = None
+    chance: np.ndarray | None = None
+    error: np.ndarray | None = None
+    found: bool = False
 
 
 def in_time_order(trajectory: xr.Dataset) -> xr.Dataset:
@@ -39,18 +48,6 @@ def in_time_order(trajectory: xr.Dataset) -> xr.Dataset:
     steps = ordered["step"].values.astype(float)
     keep = np.isfinite(steps) & np.concatenate([[True], np.diff(steps) > 0])
     return ordered.isel(step=np.flatnonzero(keep))
-
-
-def excess_loss(trajectory: xr.Dataset) -> tuple[np.ndarray | None, list[str]]:
-    """The excess loss, or the last split of the loss above its own minimum where no reference is known."""
-    if "excess_loss" in trajectory:
-        return trajectory["excess_loss"].values, []
-    if "loss" in trajectory:
-        split = str(trajectory["loss"]["split"].values[-1]) if "split" in trajectory["loss"].coords else "last"
-        loss = trajectory["loss"].isel(split=-1).values
-        note = f"loss: no excess_loss; the {split} loss above its own minimum stands in"
-        return (loss - np.nanmin(loss) if np.isfinite(loss).any() else loss), [note]
-    return None, ["loss: the trajectory has neither excess_loss nor loss; this view is left out"]
 
 
 def predictor_distances(trajectory: xr.Dataset) -> tuple[np.ndarray | None, list[str], list[str]]:
@@ -74,7 +71,7 @@ def head_source(trajectory: xr.Dataset, groups: Groups) -> HeadSource | str:
         labels = trajectory["attention_by_group"]["group"].values.tolist()
         patterns = tuple(Pattern(int(label), (), ()) for label in labels)
         note = "heads: read from attention_by_group; patterns that share lags cannot be distinguished"
-        return HeadSource(steps, attention, patterns, None, (*notes, note))
+        return HeadSource(steps, attention, patterns, (*notes, note))
     return "heads: the trajectory has no attention_by_lag; this view is left out"
 
 
@@ -82,21 +79,28 @@ def _from_lags(trajectory: xr.Dataset, groups: Groups) -> HeadSource | str:
     attention, steps, notes = _finite(trajectory["attention_by_lag"])
     if not len(steps):
         return "heads: attention_by_lag is nowhere finite; this view is left out"
-    lags = trajectory["attention_by_lag"]["lag"].values
+    lags = [int(lag) for lag in trajectory["attention_by_lag"]["lag"].values]
+    kept = np.isin(trajectory["step"].values.astype(float), steps)
+    chance = chance_of_lags(trajectory)[kept]
+    error = None
+    if "lag_error" in trajectory:
+        error = np.asarray(trajectory["lag_error"].transpose("step", ...).values, dtype=float)[kept]
     given: Sequence[Sequence[int]] | None = attribute(trajectory, "groups") if groups == "given" else None
     notes = list(notes)
     if given:
         patterns = ideal_patterns(given, attribute(trajectory, "alpha"))
-        unseen = sorted({lag for p in patterns for lag in p.lags} - {int(lag) for lag in lags})
+        unseen = sorted({lag for p in patterns for lag in p.lags} - set(lags))
         if unseen:
             notes.append(f"heads: lags {unseen} of the groups were not recorded; they count as unattended")
+        shares = pattern_shares(attention, lags, patterns)
     else:
-        patterns = find_patterns(attention.reshape(len(steps), -1, len(lags)), lags)
+        patterns = find_patterns(attention.reshape(len(steps), -1, len(lags)), np.array(lags), chance)
         found = "; ".join(f"lags {p.label}" for p in patterns) or "none"
         notes.append(f"heads: groups are not known; patterns found in the attention: {found}")
-    shares = pattern_shares(attention, lags.tolist(), patterns)
-    overlap = np.stack([head_overlap(one) for one in attention])  # a step at a time: pairs of heads by lags are many
-    return HeadSource(steps, shares, tuple(patterns), overlap, tuple(notes))
+        shares = excess_shares(attention, lags, patterns, chance[:, None, None])
+    return HeadSource(
+        steps, shares, tuple(patterns), tuple(notes), tuple(lags), attention, chance, error, found=not given
+    )
 
 
 def value_coefficients(trajectory: xr.Dataset) -> tuple[np.ndarray, np.ndarray, list[Any]] | str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from headwise.core.events import Label, Offshoot
-from headwise.phases.events import Span
+from headwise.phases.competition import Span
 from headwise.phases.patterns import Pattern
 from headwise.phases.views import Stage, ViewName
 

@@ -15,20 +15,28 @@ VIEWS: tuple[ViewName, ...] = get_args(ViewName)
 
 @dataclass(frozen=True)
 class Stage:
-    """A stretch of the run in which one thing holds; `score` in [0, 1] says how well, in the view's own terms."""
+    """A stretch of the run in which one thing holds; `score` in [0, 1] says how well, in the view's own terms.
+
+    `interval` is the time that its beginning takes: from 20 to 80 % of the change that it begins with.
+    """
 
     start: float
     end: float
     label: str
     score: float
+    interval: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True)
 class View:
-    """Stages in time order (none where the view was not possible) and one sentence for each thing to know."""
+    """Stages in time order and one sentence for each thing to know.
+
+    No stages means that none were found where the view is `possible`, and that nobody could look where it is not.
+    """
 
     stages: tuple[Stage, ...] = ()
     notes: tuple[str, ...] = field(default=())
+    possible: bool = True
 
     @property
     def boundaries(self) -> tuple[float, ...]:
@@ -38,4 +46,4 @@ class View:
 
 def unreadable(note: str) -> View:
     """A view that was not possible, and why."""
-    return View(stages=(), notes=(note,))
+    return View(stages=(), notes=(note,), possible=False)

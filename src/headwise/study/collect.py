@@ -180,7 +180,8 @@ def phase_columns(trajectory: xr.Dataset) -> dict[str, Any]:
 
     report = detect(trajectory)
     columns: dict[str, Any] = {
-        f"stages.{name}": len(view.stages) if view.stages else None for name, view in report.views.items()
+        f"stages.{name}": len(view.boundaries) + 1 if view.stages or view.possible else None
+        for name, view in report.views.items()
     }
     columns["competitive.end"] = report.competitive.end if report.competitive else None
     columns["offshoots"] = len(report.offshoots)

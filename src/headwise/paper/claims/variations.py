@@ -67,7 +67,7 @@ def judge_overlap(case: Case) -> Judgement:
         seen = passage(case.runs[name], prefixes(case.runs[name]))
         if seen is None:
             return Judgement(None, None, f"{name}: distances to predictors are not finite")
-        stages = len(report_of(case.runs[name]).loss.stages)
+        stages = len(report_of(case.runs[name]).loss.boundaries) + 1
         rises.append(max(seen.rises[:-1]))
         passed = passed and RISE.holds(rises[-1]) and STAGES.holds(stages)
         lines.append(f"{name}: {stages} stages in the loss; {seen.note}")

@@ -82,9 +82,9 @@ def score(exams: Sequence[Exam], name: ViewName, thresholds: Thresholds) -> Scor
         found = np.array(view.boundaries)
         length = float(exam.case.trajectory["step"][-1])
         if exam.case.kind == "stage-free":
-            false.append(len(view.stages) != 1)
+            false.append(len(found) > 0)
             continue
-        right.append(len(view.stages) == len(truth) + 1)
+        right.append(len(found) == len(truth))
         apart = np.abs(np.subtract.outer(truth, found)) / length
         errors += [float(row.min()) if len(row) else 1.0 for row in apart]
         spurious += [float(column.min()) > TOLERANCE for column in apart.T]

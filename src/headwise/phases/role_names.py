@@ -1,0 +1,49 @@
+"""What roles are called: one name for a lag everywhere, and words for a sentence."""
+
+from __future__ import annotations
+
+NOT_EVENTS = ("diffuse",)
+"""Roles that a head is in where it has no other; they are measured but not acquired."""
+
+_OF_LAG = {1: "self", 2: "previous"}
+_WORDS = {
+    "self": "own-token",
+    "previous": "previous-token",
+    "first": "first-token",
+    "window": "local-window",
+    "induction": "induction",
+    "duplicate": "duplicate-token",
+}
+
+
+def role_of_lag(lag: int) -> str:
+    """The role of attending to one lag; lag 1 is the query's own token.
+
+    >>> role_of_lag(2), role_of_lag(5)
+    ('previous', 'lag 5')
+    """
+    return _OF_LAG.get(lag, f"lag {lag}")
+
+
+def lag_of(role: str) -> int | None:
+    """The lag behind a role, None where it is none."""
+    for lag, name in _OF_LAG.items():
+        if role == name:
+            return lag
+    return int(role.removeprefix("lag ")) if role.startswith("lag ") else None
+
+
+def role_words(role: str) -> str:
+    """The kind of head as a sentence names it.
+
+    >>> role_words("previous"), role_words("lag 5"), role_words("class:newline")
+    ('previous-token', 'lag-5', 'newline')
+    """
+    if role.startswith("class:"):
+        return role.removeprefix("class:")
+    return _WORDS.get(role, role.replace(" ", "-"))
+
+
+def head_name(block: int, head: int, *, several_blocks: bool) -> str:
+    """A head in a sentence: `L2H7`, or `head 7` where there is one block."""
+    return f"L{block}H{head}" if several_blocks else f"head {head}"
