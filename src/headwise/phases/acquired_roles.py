@@ -152,9 +152,9 @@ def _doubt(
             return f"within {limit:.1f} standard errors of chance, which so many scores reach by luck"
     if table.folds is not None:
         block, head, role = place
-        with np.errstate(all="ignore"):
-            of_fold = np.nanmean(table.folds[high][:, :, block, head, role], axis=0)
-        votes = of_fold[np.isfinite(of_fold)] >= thresholds.acquired
+        shown = table.folds[high][:, :, block, head, role]
+        of_fold = np.array([np.mean(fold[np.isfinite(fold)]) for fold in shown.T if np.isfinite(fold).any()])
+        votes = of_fold >= thresholds.acquired
         if len(votes) > 1 and votes.mean() < thresholds.vote:
             return f"only {votes.sum()} of {len(votes)} parts of the batch show it"
     return None

@@ -23,8 +23,8 @@ def rise_interval(steps: np.ndarray, curve: np.ndarray, first: int, last: int) -
     lowest = first - 1
     while lowest > 0 and curve[lowest - 1] <= curve[first]:
         lowest -= 1
-    base, top = float(curve[lowest : first + 1].min()), float(curve[first : last + 1].max())
-    before = np.flatnonzero(curve[: first + 1] <= base + BEGUN * (top - base))
+    base, top = float(curve[lowest:first].min()), float(curve[first : last + 1].max())
+    before = np.flatnonzero(curve[:first] <= base + BEGUN * (top - base))
     begun = int(before[-1]) if len(before) else 0
     reached = begun + np.flatnonzero(curve[begun : last + 1] >= base + DONE * (top - base))
     done = int(reached[0]) if len(reached) else last

@@ -17,6 +17,21 @@ from headwise.phases.config import DEFAULT
 from headwise.phases.views import VIEWS, ViewName
 
 SCHEMA = 1
+ELSEWHERE = (
+    "speed_up",
+    "lift",
+    "smallest_drop",
+    "acquired",
+    "lost",
+    "fallen",
+    "shaken",
+    "log_time",
+    "vote",
+    "false_alarm",
+    "apart",
+    "closer",
+)
+"""Thresholds that no curve of the suite is read with: of losses without a lower end, roles, events and n-grams."""
 PENALTY_FACTORS = (0.1, 0.3, 1.0, 3.0, 10.0)
 OF_PENALTY: tuple[ViewName, ...] = ("function", "loss")
 INTERVALS = (1, 2, 3, 4)
@@ -48,7 +63,7 @@ def settings() -> dict[str, Any]:
     return {
         "seed": SEED,
         "scoring_seed": SCORING_SEED,
-        "thresholds": DEFAULT.model_dump(mode="json"),
+        "thresholds": {key: value for key, value in DEFAULT.model_dump(mode="json").items() if key not in ELSEWHERE},
         "ranges": Ranges().model_dump(mode="json"),
     }
 
