@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from headwise.phases.config import DEFAULT
 from headwise.phases.competition import competition_index, mean_overlap
+from headwise.phases.config import DEFAULT
 from headwise.phases.events import find_events
 from headwise.phases.heads import HeadsView, read_heads
 from headwise.phases.patterns import ideal_patterns

@@ -31,13 +31,18 @@ GLOSSARY: dict[str, str] = {
     "function (the distance to each prefix predictor), or from the heads (which pattern each one copies).",
     "stage": "A stretch of training in which little changes, between two quick changes: in the loss a plateau, in the "
     "function the time near one prefix predictor, in the heads the time with the same patterns.",
-    "phase": "What the heads of a block do to one another. In the competitive phase all of them copy the same "
-    "pattern; the cooperative phase begins with the first offshoot.",
-    "offshoot": "A head takes up a pattern that it did not copy before and leaves the one that it copied until then.",
+    "offshoot": "A head takes up a pattern that it did not copy before and leaves the one that was its largest until "
+    "then, which loses at least two fifths of its height. A head that keeps the old one adds the new one.",
+    "phase": "What the heads of a block do to one another. In the competitive phase all of them have the same largest "
+    "pattern and somebody leaves it later; the cooperative phase begins with the first offshoot after it.",
+    "role": "What a head does, with a score above chance: it attends to one lag (its own token, the previous one, any "
+    "other), the first token, a local window, or to what followed earlier copies of its token (induction).",
+    "transition": "Events of several layers and of the loss that belong together, told as one in their order.",
     "compensation": "When a head leaves for a new group, the heads that stay move their values against it for a "
     "while. The depth of this dip is given as a share of what the leaving head gains.",
-    "competition index": "How much the attention of two heads overlaps, as the mean over all pairs of heads of a "
-    "block: 1 where all heads look at the same lags, 0 where no two heads share a lag.",
+    "competition index": "How much more than by chance two heads look at the same lags, as the mean over all pairs of "
+    "heads of a block: 1 where all heads look at the same lags alone, 0 where no two heads share a lag or where "
+    "attention is even.",
     "reading": "One understanding of the paper where its text and its figures differ. `published` follows the runs "
     "behind the figures, `text` follows the words; --preset chooses.",
 }
