@@ -19,15 +19,15 @@ import transformers
 from headwise import watch
 
 LENGTH = 64
-HELD_OUT = 100_000
-"""Characters at the end of the text that are never trained on nor counted: the batch that is shown comes from there."""
+HELD_OUT = 0.02
+"""Share of the text that is never trained on nor counted, at its end: the batch that is shown comes from there."""
 
 
-def characters() -> tuple[np.ndarray, int]:
+def characters(most: int) -> tuple[np.ndarray, int]:
     """The text as ids, and how many different characters it has."""
     files = sorted(Path(os.__file__).parent.glob("*.py"))
     text = "".join(file.read_text(encoding="utf-8", errors="ignore") for file in files)
-    letters = np.frombuffer(text.encode("ascii", "ignore"), dtype=np.uint8)
+    letters = np.frombuffer(text.encode("ascii", "ignore"), dtype=np.uint8)[:most]
     known, ids = np.unique(letters, return_inverse=True)
     return ids, len(known)
 
@@ -43,11 +43,12 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=1000)
     parser.add_argument("--width", type=int, default=64)
     parser.add_argument("--every", type=int, default=10, help="steps between looks")
+    parser.add_argument("--characters", type=int, default=10_000_000, help="use at most so many of the text")
     parser.add_argument("--out", type=Path, default=Path("watch_ngrams"))
     options = parser.parse_args()
 
-    ids, vocabulary = characters()
-    corpus, held_out = ids[:-HELD_OUT], ids[-HELD_OUT:]
+    ids, vocabulary = characters(options.characters)
+    corpus, held_out = np.split(ids, [int((1 - HELD_OUT) * len(ids))])
     torch.manual_seed(0)
     rng = np.random.default_rng(0)
     shape = {"n_embd": options.width, "n_layer": 2, "n_head": 4, "n_positions": LENGTH, "vocab_size": vocabulary}

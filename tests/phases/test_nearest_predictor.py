@@ -131,6 +131,19 @@ def test_a_model_that_drifts_has_no_stages(seed: int) -> None:
     assert view.order == "unreadable"
 
 
+def test_a_predictor_that_is_never_the_nearest_makes_no_order() -> None:
+    p_KPV, between = predictors_of(2)
+    uniform, one = np.log(p_KPV[0]), np.log(p_KPV[1])
+    kl = []
+    for share in np.interp(STEPS, [0, 100, 200, 600], [0, 0.4, 0, 0]):
+        logits = (1 - share) * uniform + share * one
+        kl.append(rel_entr(p_KPV, np.exp(logits) / np.exp(logits).sum(-1, keepdims=True)).sum(-1).mean(-1))
+    view = read_function(STEPS, np.array(kl), NAMES, DEFAULT, between=between)
+    assert "ngram_1" in [point.predictor for point in view.closest]
+    assert labels(view) == ["ngram_0"]
+    assert view.order == "unreadable"
+
+
 def test_the_cheapest_path_is_that_of_enumeration() -> None:
     rng = np.random.default_rng(3)
     for _ in range(20):
