@@ -90,7 +90,9 @@ def test_a_model_that_looks_ahead_is_not_compared() -> None:
     with pytest.warns(UserWarning, match="looks ahead"), watch(model, tokens=batch, corpus=drawn(9, seed=6)) as w:
         pass
     assert "kl" not in w.trajectory
-    assert any("cannot be compared with n-gram predictors: it looks ahead" in note for note in w.report().notes)
+    assert [item.reason for item in w.report().function.undecided] == [
+        "it looks ahead, so it does not predict the next token"
+    ]
 
 
 def test_attention_alone_has_no_logits() -> None:
@@ -101,7 +103,7 @@ def test_attention_alone_has_no_logits() -> None:
     batch = torch.as_tensor(drawn(3, seed=5))
     with pytest.warns(UserWarning, match="no logits"), watch(even, tokens=batch, corpus=drawn(9, seed=6)) as w:
         pass
-    assert any("its output has no logits" in note for note in w.report().notes)
+    assert [item.reason for item in w.report().function.undecided] == ["its output has no logits"]
 
 
 def test_a_corpus_of_another_vocabulary_is_refused() -> None:

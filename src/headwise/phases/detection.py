@@ -22,6 +22,7 @@ from headwise.phases.function import FunctionView, read_function
 from headwise.phases.heads import HeadsView, read_heads
 from headwise.phases.loss import read_loss_source
 from headwise.phases.loss_source import loss_source
+from headwise.phases.predictor_text import open_comparison
 from headwise.phases.role_names import lag_of
 from headwise.phases.run_report import RunReport
 from headwise.phases.seeds_report import SeedsReport, summarise_seeds
@@ -84,7 +85,7 @@ def detect(run: xr.Dataset, *, groups: Groups = "given", thresholds: Thresholds 
         notes=(*(note for view in views.values() for note in view.notes), *notes),
         roles=roles,
         transitions=tuple(find_transitions(_taken_up(source, blocks, roles, trajectory), drop_parts(loss))),
-        undecided=(*(item for block in events for item in open_changes(block)), *open_roles),
+        undecided=(*function.undecided, *(item for block in events for item in open_changes(block)), *open_roles),
         found=not isinstance(source, str) and source.found,
     )
 
@@ -149,7 +150,8 @@ def _require_one_shape(reports: Sequence[RunReport], names: Sequence[int | str])
 def _function(trajectory: xr.Dataset, steps: np.ndarray, thresholds: Thresholds) -> FunctionView:
     kl, names, notes = predictor_distances(trajectory)
     if kl is None:
-        return FunctionView(notes=tuple(notes), possible=False, reason="no kl was recorded")
+        known = open_comparison([str(note) for note in attribute(trajectory, "notes") or []])
+        return FunctionView(notes=tuple(notes), possible=False, reason="no kl was recorded", undecided=known)
     between = attribute(trajectory, "between_predictors")
     return read_function(steps, kl, names, thresholds, between=None if between is None else np.asarray(between))
 

@@ -31,8 +31,9 @@ from headwise.phases.nearest_predictor import (
     passed_in_order,
 )
 from headwise.phases.plateaus import Plateau, find_plateaus
-from headwise.phases.predictor_text import alike_text, closest_text, nearest_sentences
+from headwise.phases.predictor_text import closest_text, nearest_sentences, open_choice
 from headwise.phases.series import Series, finite_series
+from headwise.phases.undecided import Undecided
 from headwise.phases.views import Stage, View, unreadable
 
 PREFERRED = ("bayes", "prefix", "window")
@@ -54,6 +55,7 @@ class FunctionView(View):
     nearest: tuple[Nearest, ...] = ()
     closest: tuple[Closest, ...] = ()
     alike: tuple[tuple[str, ...], ...] = ()
+    undecided: tuple[Undecided, ...] = ()
 
     @property
     def sentences(self) -> tuple[str, ...]:
@@ -132,9 +134,10 @@ def _read_nearest(
     distances = Distances(series, names, between)
     groups = alike(distances, thresholds.apart)
     same = tuple(tuple(group) for group in groups.values() if len(group) > 1)
-    notes += [f"function: {alike_text(group, thresholds.apart)}" for group in same]
+    undecided = tuple(open_choice(group, thresholds.apart) for group in same)
     if len(groups) < 2:
-        return FunctionView((), tuple(notes), reason="the predictors do not differ on this batch", alike=same)
+        reason = "the predictors do not differ on this batch"
+        return FunctionView((), tuple(notes), possible=False, reason=reason, alike=same, undecided=undecided)
     told_apart = distances.of(list(groups))
     nearest = nearest_path(told_apart, thresholds)
     closest = closest_points(told_apart, thresholds)
@@ -151,6 +154,7 @@ def _read_nearest(
         nearest=nearest,
         closest=closest,
         alike=same,
+        undecided=undecided,
     )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from headwise.core.predictors import predictor_label
 from headwise.phases.nearest_predictor import Closest, Nearest, passed_ngrams
+from headwise.phases.undecided import Undecided
 
 
 def nearest_sentences(nearest: Sequence[Nearest]) -> list[str]:
@@ -30,11 +31,19 @@ def closest_text(closest: Sequence[Closest]) -> str:
     return f"closest to {', then '.join(told)}" if told else "no n-gram predictor was approached"
 
 
-def alike_text(names: Sequence[str], apart: float) -> str:
-    """Which predictors cannot be told apart, under the name of the first."""
-    first, *others = (predictor_label(name) for name in names)
-    listed = f"{', '.join(others[:-1])} and {others[-1]} predictors" if len(others) > 1 else f"{others[0]} predictor"
-    return f"cannot tell the {first} predictor from the {listed}: on this batch they differ by less than {apart:g} nats"
+def open_choice(names: Sequence[str], apart: float) -> Undecided:
+    """Which of these predictors the model is nearest to cannot be told."""
+    *others, last = (predictor_label(name) for name in names)
+    return Undecided(
+        f"the {', '.join(others)} and {last} predictors apart", f"on this batch they differ by less than {apart:g} nats"
+    )
+
+
+def open_comparison(notes: Sequence[str]) -> tuple[Undecided, ...]:
+    """Why a model that was to be compared with n-gram predictors could not be, if its source noted a reason."""
+    mark = "predictors: the model cannot be compared with n-gram predictors: "
+    reasons = [note.removeprefix(mark) for note in notes if note.startswith(mark)]
+    return tuple(Undecided("which n-gram predictor the model is nearest to", reason) for reason in reasons)
 
 
 def _distance(stretch: Nearest) -> str:

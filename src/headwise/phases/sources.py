@@ -53,9 +53,7 @@ def in_time_order(trajectory: xr.Dataset) -> xr.Dataset:
 def predictor_distances(trajectory: xr.Dataset) -> tuple[np.ndarray | None, list[str], list[str]]:
     """KL curves (step, predictor), their names, and notes."""
     if "kl" not in trajectory:
-        told = (str(note) for note in attribute(trajectory, "notes") or [])
-        reason = next((note.removeprefix("predictors: ") for note in told if note.startswith("predictors: ")), None)
-        return None, [], [f"function: {reason or 'the trajectory has no kl to any predictor'}; this view is left out"]
+        return None, [], ["function: the trajectory has no kl to any predictor; this view is left out"]
     names = [str(name) for name in trajectory["kl"]["predictor"].values]
     return trajectory["kl"].values, names, []
 
