@@ -16,11 +16,13 @@ KIND = Kind(
         {**BASE, "groups": [[2], [1], [4]], "strength": 4.0, "ratio": 1.6, "vocabulary": 16, "steps": 800},
     ),
     held_out=(
-        {**BASE, "groups": [[4], [2]], "heads": 3, "vocabulary": 14, "length": 18},
         {**BASE, "groups": [[1], [4]], "heads": 4, "vocabulary": 18},
-        {**BASE, "groups": [[2], [5]], "heads": 2, "vocabulary": 16, "length": 20},
-        {**BASE, "groups": [[3], [1], [5]], "strength": 4.0, "ratio": 1.6, "vocabulary": 18, "steps": 800},
-        {**BASE, "groups": [[5], [3]], "heads": 4, "length": 18, "rate": 0.04},
+        {**BASE, "groups": [[1], [3]], "heads": 3, "vocabulary": 14, "length": 18, "ratio": 1.8},
+        {**BASE, "groups": [[1], [2]], "heads": 2, "vocabulary": 20, "ratio": 1.8, "spread": 0.05},
+        {**BASE, "groups": [[2], [5]], "heads": 4, "vocabulary": 14, "length": 18, "rate": 0.04},
+        {**BASE, "groups": [[2], [3]], "heads": 5, "vocabulary": 16, "ratio": 1.8},
+        {**BASE, "groups": [[3], [1], [5]], "strength": 4.0, "ratio": 1.9, "vocabulary": 18, "steps": 800},
+        {**BASE, "groups": [[4], [2]], "vocabulary": 14, "length": 18, "ratio": 1.9},
     ),
     runs=(24, 90),
 )
