@@ -50,10 +50,10 @@ def main() -> None:
             # Whichever goes second finds warm caches, so they take turns.
             for model in (plain, watched) if number % 2 else (watched, plain):
                 begun = time.process_time()
-                training_step(model, optimisers[id(model)], rows)
+                loss = training_step(model, optimisers[id(model)], rows)
                 steps.append((model is watched, time.process_time() - begun))
             begun = time.process_time()
-            w.step()
+            w.step(loss)
             if number % options.every == 0:
                 looks.append(time.process_time() - begun)
                 part = steps[-2 * options.every :]

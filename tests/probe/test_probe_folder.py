@@ -67,7 +67,14 @@ def test_records_are_the_checkpoints_own_attention_in_order_of_step(checkpoints:
         model = transformers.GPT2LMHeadModel.from_pretrained(path, attn_implementation="eager").eval()
         with torch.no_grad():
             maps = torch.stack(model(tokens, output_attentions=True).attentions)
+            loss = float(model(tokens, labels=tokens).loss)
         assert np.abs(found["attention_by_lag"].values[i] - naive_by_lag(maps, found["lag"].values)).max() < 1e-6
+        assert float(found["loss"].sel(split="look")[i]) == pytest.approx(loss, abs=1e-5)
+        assert float(found["loss_time"].sel(split="look")[i]) == step
+        on_own = maps.diagonal(dim1=-2, dim2=-1).double().mean((1, -1)).numpy()
+        chance = np.mean([1 / n for n in range(1, 9)])
+        score = found["role_score"].sel(role="self").values[i]
+        assert score == pytest.approx((on_own - chance) / (1 - chance), abs=1e-5)
 
 
 def test_an_interrupted_probe_goes_on_and_ends_the_same(checkpoints: Path, tmp_path: Path) -> None:

@@ -220,3 +220,62 @@ def test_models_without_attention_raise() -> None:
         model = transformers.MambaModel(transformers.MambaConfig(hidden_size=16, num_hidden_layers=1, vocab_size=50))
         with pytest.raises(ConfigError, match="no attention was seen"), watch(model, tokens=tokens_of()):
             pass
+
+
+def test_the_loss_of_a_look_is_the_models_own() -> None:
+    """Of the library's language models, with labels, with padding, masked ones where labels are given."""
+    torch.manual_seed(0)
+    causal, masked = transformers.GPT2LMHeadModel(DECODERS["GPT2"]()), transformers.BertForMaskedLM(ENCODERS["BERT"]())
+    tokens = tokens_of() % 48 + 1
+    labels = torch.where(torch.rand(tokens.shape) < 0.4, tokens, -100)
+    mask = torch.ones_like(tokens)
+    mask[0, 6:] = 0
+    for model, given, asked in (
+        (causal, tokens, tokens),
+        (causal, {"input_ids": tokens, "labels": labels}, labels),
+        (causal, {"input_ids": tokens, "attention_mask": mask}, tokens.masked_fill(mask == 0, -100)),
+        (masked, {"input_ids": tokens, "labels": labels}, labels),
+    ):
+        kept = Remembered(model)
+        with watch(model, tokens=given) as w:
+            pass
+        kept.require_same()
+        padded = isinstance(given, dict) and "attention_mask" in given
+        others = {"attention_mask": mask} if padded else {}
+        with torch.no_grad():
+            expected = model.eval()(input_ids=tokens, labels=asked, **others).loss
+        model.train()
+        assert float(w.trajectory["loss"].sel(split="look")[0]) == pytest.approx(float(expected), abs=1e-5)
+    for model in (masked, causal.transformer):
+        with watch(model, tokens=tokens) as w:
+            pass
+        assert "loss" not in w.trajectory, "without labels, or without a head, there is none"
+
+
+def test_roles_of_a_language_model_are_those_of_its_own_attention() -> None:
+    config = DECODERS["GPT2"]()
+    model = transformers.GPT2LMHeadModel(config).eval()
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.add_(0.3 * torch.randn(parameter.shape, generator=torch.Generator().manual_seed(4)))
+    tokens = torch.randint(0, 6, (5, 10), generator=torch.Generator().manual_seed(0))
+    with watch(model, tokens=tokens, induction="off") as w:
+        pass
+    model.config._attn_implementation = "eager"
+    with torch.no_grad():
+        maps = torch.stack(model(tokens, output_attentions=True).attentions).double().numpy()
+    found = w.trajectory["role_score"].isel(step=0)
+    mean = np.stack([maps[..., q, q - 1].mean(1) for q in range(1, 10)]).mean(0)
+    chance = np.mean([1 / n for n in range(2, 11)])
+    assert found.sel(role="previous").values == pytest.approx((mean - chance) / (1 - chance), abs=1e-5)
+    share, others = [], []
+    for b in range(5):
+        for q in range(10):
+            keys = [k + 1 for k in range(q) if tokens[b, k] == tokens[b, q]]
+            if keys:
+                on_keys = maps[..., q, keys].sum(-1)
+                share.append(on_keys[:, b])
+                others.append((on_keys.sum(1) - on_keys[:, b]) / 4)
+    score = (np.mean(share, 0) - np.mean(others, 0)) / (1 - np.mean(others, 0))
+    assert np.abs(score).max() > 0.01
+    assert found.sel(role="induction").values == pytest.approx(score, abs=1e-5)

@@ -10,7 +10,15 @@ from collections.abc import Mapping, Sequence
 from headwise.probe.role import Role
 from headwise.probe.roles.token_class import token_class
 
-MODULES = ("self", "previous", "first", "window", "induction", "duplicate", "diffuse")
+MODULES = (
+    "self",
+    "previous",
+    "first",
+    "window",
+    "induction",
+    "duplicate",
+    "diffuse",
+)
 
 
 def all_roles(classes: Mapping[str, Sequence[int]] | None = None) -> tuple[Role, ...]:
