@@ -80,6 +80,22 @@ class Role:
     against: Against
 
 
+def share_of_tokens(name: str, choose: Callable[[Shown], Tensor]) -> Callable[[Seen], Share | None]:
+    """The measure of a role that is about tokens: attention on the keys (B, Q, K) that `choose` picks, by queries that
+    have any; none for a model that is shown no tokens.
+    """
+
+    def measure(seen: Seen) -> Share | None:
+        shown = seen.shown
+        if shown.tokens_BS is None:
+            return None
+        keys_BQK = shown.once(("keys", name), lambda: choose(shown))
+        count_B = shown.once(("count", name), lambda: keys_BQK.any(-1).sum(1))
+        return Share(seen.on_keys(keys_BQK), count_B)
+
+    return measure
+
+
 def measured(role: Role, seen: Seen) -> tuple[Share, Tensor] | None:
     """The role's share and, summed over the same queries, its chance, (B, H) or (B, 1)."""
     share = role.measure(seen)

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from headwise.probe.role import Role, Seen, Share
+from headwise.probe.role import Role, share_of_tokens
 from headwise.probe.shown import Shown
 
 
@@ -18,13 +18,10 @@ def copies(shown: Shown) -> Tensor:
     return same_BQK & shown.valid_BK[:, None] & before_QK & shown.compared_BQ[..., None]
 
 
-def measure(seen: Seen) -> Share | None:
-    shown = seen.shown
-    if shown.tokens_BS is None:
-        return None
-    keys_BQK = shown.once("copies", lambda: copies(shown))
-    count_B = shown.once("copied", lambda: keys_BQK.any(-1).sum(1))
-    return Share(seen.on_keys(keys_BQK), count_B)
-
-
-ROLE = Role("duplicate", "duplicate token", "looks at earlier copies of its token", measure, against="others")
+ROLE = Role(
+    "duplicate",
+    "duplicate token",
+    "looks at earlier copies of its token",
+    share_of_tokens("duplicate", copies),
+    against="others",
+)

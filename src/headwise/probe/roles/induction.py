@@ -10,7 +10,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from headwise.probe.role import Role, Seen, Share
+from headwise.probe.role import Role, Seen, share_of_tokens
 from headwise.probe.shown import Shown
 
 
@@ -28,17 +28,14 @@ def perfect(shown: Shown) -> Seen | None:
     """Attention of a head, the only one, that looks evenly at all followers and at nothing else."""
     if shown.tokens_BS is None:
         return None
-    keys_BQK = shown.once("followers", lambda: followers(shown))
+    keys_BQK = followers(shown)
     return Seen((keys_BQK / keys_BQK.sum(-1, keepdim=True).clamp(min=1))[:, None], shown)
 
 
-def measure(seen: Seen) -> Share | None:
-    shown = seen.shown
-    if shown.tokens_BS is None:
-        return None
-    keys_BQK = shown.once("followers", lambda: followers(shown))
-    count_B = shown.once("followed", lambda: keys_BQK.any(-1).sum(1))
-    return Share(seen.on_keys(keys_BQK), count_B)
-
-
-ROLE = Role("induction", "induction", "looks at what followed earlier copies of its token", measure, against="others")
+ROLE = Role(
+    "induction",
+    "induction",
+    "looks at what followed earlier copies of its token",
+    share_of_tokens("induction", followers),
+    against="others",
+)
