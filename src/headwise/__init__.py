@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from headwise.probe.probe_folder import probe_folder
     from headwise.store.listing import list_runs
     from headwise.store.read_run import load_trajectory as load
+    from headwise.store.verify import verify
     from headwise.study.collect import collect
     from headwise.study.config import RunConfig
     from headwise.study.experiment_list import list_experiments
@@ -73,6 +74,7 @@ _HOME = {
     "simulate_seeds": "headwise.flow.seeds",
     "sweep": "headwise.study.sweep",
     "train": "headwise.study.train",
+    "verify": "headwise.store.verify",
     "watch": "headwise.probe.live",
 }
 """The module in which each public name is defined."""
@@ -114,6 +116,7 @@ __all__ = [
     "simulate_seeds",
     "sweep",
     "train",
+    "verify",
     "watch",
 ]
 

@@ -19,7 +19,9 @@ from probe_references import naive_by_lag
 from headwise.cli.main import main
 from headwise.core.errors import ConfigError, CorruptData, Interrupted
 from headwise.probe.checkpoints import find_checkpoints
-from headwise.probe.folder import folder_config, probe_checkpoints, probe_path
+from headwise.probe.folder import probe_checkpoints
+from headwise.probe.folder_config import folder_config
+from headwise.probe.probe_identity import probe_path
 from headwise.probe.token_file import read_tokens
 from headwise.store import RunDirectory, load_trajectory, run_status
 

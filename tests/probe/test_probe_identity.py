@@ -14,11 +14,14 @@ import pytest
 import torch
 from hostile_checkpoints import change_config, save_gpt2
 from safetensors.torch import load_file, save_file
+from tests.store.run_examples import exchange
 
 from headwise.cli.main import main
+from headwise.core.errors import CorruptData
 from headwise.probe import folder as probing_folders
 from headwise.probe.weights import read_weights, weights_digest
-from headwise.store import RunDirectory, run_status
+from headwise.store import RunDirectory, load_trajectory, run_status
+from headwise.store.files import remove
 
 Probe = Callable[..., tuple[int, dict[str, Any], str]]
 
@@ -197,9 +200,9 @@ def test_runs_without_digests_are_read_and_go_on(series: Path, probe: Probe, tmp
     """As earlier versions wrote them: records, and nothing that says of what."""
     shutil.move(series / "checkpoint-20", tmp_path / "later")
 
-    def keep(run: RunDirectory, looked_at: Any, record: Any, probe: Any, config: Any) -> None:
-        coordinates, attributes = probe.coordinates(), probe.attributes()
-        run.start(config.model_dump(mode="json"), coordinates=coordinates, attributes=attributes)
+    def keep(run: RunDirectory, looked_at: Any, record: Any, probe: Any, config: Any, identity: Any) -> None:
+        about = {"coordinates": probe.coordinates(), "attributes": probe.attributes()}
+        run.start(config.model_dump(mode="json"), identity=identity, **about)
         variables = {name: values[None] for name, values in record.items()}
         run.write_metrics(looked_at.last, steps=np.array([looked_at.last]), variables=variables)
 
@@ -224,3 +227,54 @@ def test_damaged_digests_are_named(series: Path, probe: Probe) -> None:
     assert code == 3
     assert path.name in err.splitlines()[-1]
     assert "remove" in err.splitlines()[-1]
+
+
+def test_where_a_folder_lies_is_no_part_of_its_files(series: Path, tmp_path: Path) -> None:
+    """The same checkpoints, under another name and on another machine as it were, give the same bytes."""
+    shutil.copytree(series, tmp_path / "else" / "where" / "series")
+    runs = []
+    for number, folder in enumerate((series, tmp_path / "else/where/series")):
+        line = ["probe", str(folder), "--sequences", "2", "--length", "8", "--out", str(tmp_path / f"out{number}")]
+        assert main([*line, "-q"]) == 0
+        runs += [RunDirectory(path) for path in (tmp_path / f"out{number}/probe-series").iterdir()]
+    one, other = runs
+    assert one.path.name != other.path.name
+    for path in one.data_files():
+        assert path.read_bytes() == (other.path / path.name).read_bytes(), path.name
+        assert str(tmp_path).encode() not in path.read_bytes()
+    one.verify()
+    other.verify()
+
+
+def test_a_record_of_other_weights_is_of_another_run(series: Path, tmp_path: Path) -> None:
+    """Two folders of one name and with equal settings: what their files carry tells them apart."""
+    for step in (5, 10, 20):
+        save_gpt2(tmp_path / "b" / "series" / f"checkpoint-{step}", seed=100 + step)
+    runs = []
+    for number, folder in enumerate((series, tmp_path / "b/series")):
+        line = ["probe", str(folder), "--sequences", "2", "--length", "8", "--out", str(tmp_path / f"out{number}")]
+        assert main([*line, "-q"]) == 0
+        runs += [RunDirectory(path) for path in (tmp_path / f"out{number}/probe-series").iterdir()]
+    one, other = runs
+    remove(one.manifest_path)
+    exchange(one.metrics.path(20), other.metrics.path(20))
+    with pytest.raises(CorruptData, match=r"metrics-00000020\.parquet is damaged: it belongs to another run"):
+        load_trajectory(one.path)
+
+
+def test_a_probe_without_a_whole_record_begins_anew(series: Path, probe: Probe) -> None:
+    """Killed after its first record and before the digests of it; meanwhile the first checkpoint was replaced."""
+    code, first, _ = probe()
+    assert code == 0
+    run = RunDirectory(first["run"])
+    remove(run.manifest_path)
+    for step in run.checkpoints.steps():
+        remove(run.checkpoints.path(step))
+    for step in (20, 10):
+        remove(run.metrics.path(step))
+    replace_weights(series / "checkpoint-5", seed=77)
+    code, second, _ = probe()
+    assert code == 0
+    assert second["checkpoints"] == [5, 10, 20]
+    assert second["final"] == first["final"]
+    run.verify()

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow.parquet  # noqa: F401  (imported before "ready", so that kills fall into the writing)
 import safetensors.numpy  # noqa: F401
 
-from headwise.store import RunDirectory, describe_run, now
+from headwise.store import RunDirectory, RunIdentity, describe_run, now
 
 INTERVAL = 5
 
@@ -20,7 +20,12 @@ def main(path: str, last_step: int) -> None:
     run = RunDirectory(path)
     print("ready", flush=True)
     with run.writing():
-        run.start({"rate": 0.1}, coordinates={"predictor": ["prefix_1"]}, attributes={"seed": 0})
+        run.start(
+            {"rate": 0.1},
+            identity=RunIdentity({"rate": 0.1}, 0),
+            coordinates={"predictor": ["prefix_1"]},
+            attributes={"seed": 0},
+        )
         run.log("started")
         checkpoint = run.latest_checkpoint()
         step = checkpoint.step if checkpoint else 0

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from headwise.core.errors import RunBusy
-from headwise.store import RunDirectory, run_status
+from headwise.store import RunDirectory, load_trajectory, run_status, steps_done
 from headwise.store.files import read_verified
 from headwise.store.lock import RunLock, is_locked
 
@@ -108,3 +108,23 @@ def test_two_objects_in_one_process_exclude_each_other(tmp_path: Path) -> None:
 def test_asking_whether_a_run_is_locked_creates_nothing(tmp_path: Path) -> None:
     assert not is_locked(tmp_path)
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("attempt", range(3))
+def test_reading_beside_a_writer_never_raises_a_false_alarm(tmp_path: Path, attempt: int) -> None:
+    process = start_writer(tmp_path, 10**6)
+    lengths: list[int] = []
+    try:
+        while len(lengths) < 12 or lengths[-1] == lengths[0]:
+            if not list(tmp_path.glob("metrics-*.parquet")):
+                continue
+            steps = load_trajectory(tmp_path)["step"].values
+            np.testing.assert_array_equal(steps, np.arange(1, len(steps) + 1))
+            assert RunDirectory(tmp_path).faults() == []
+            assert steps_done(tmp_path) >= len(steps)
+            lengths.append(len(steps))
+        assert process.poll() is None
+    finally:
+        process.kill()
+        process.wait()
+    assert lengths == sorted(lengths)

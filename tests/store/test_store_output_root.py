@@ -11,7 +11,9 @@ from pathlib import Path
 import pytest
 
 from headwise.core.errors import ConfigError
-from headwise.store.output_root import check_writable, parse_run_path, run_path
+from headwise.store.output_root import check_writable, parse_run_path, run_path, short_path
+
+HASH = "0123" * 8
 
 Usage = namedtuple("Usage", "total used free")
 
@@ -81,27 +83,31 @@ def test_a_read_only_file_system_is_refused(tmp_path: Path) -> None:
 
 
 def test_run_paths_and_back() -> None:
-    path = run_path("out", experiment="minimal", config_hash="0123abcd", seed=7)
-    assert path == Path("out/minimal/0123abcd-s7")
-    assert parse_run_path(path) == ("minimal", "0123abcd", 7)
+    path = run_path("out", experiment="minimal", config_hash=HASH, seed=7)
+    assert path == Path(f"out/minimal/{HASH}-s7")
+    assert parse_run_path(path) == ("minimal", HASH, 7)
+    assert short_path(path) == Path("out/minimal/01230123-s7")
+    assert parse_run_path(short_path(path)) == ("minimal", "01230123", 7)
+    assert short_path(Path("out/minimal/notes")) == Path("out/minimal/notes")
 
 
 @pytest.mark.parametrize("experiment", ["", "..", ".hidden", "a/b", "-x", "a b", "é", "x" * 65, "ok\n"])
 def test_experiment_names_cannot_leave_the_root(experiment: str) -> None:
     with pytest.raises(ConfigError, match="must match"):
-        run_path("out", experiment=experiment, config_hash="0123abcd", seed=0)
+        run_path("out", experiment=experiment, config_hash=HASH, seed=0)
 
 
 @pytest.mark.parametrize(
-    ("config_hash", "seed"), [("0123abc", 0), ("0123ABCD", 0), ("0123abcd", -1), ("0" * 8, 10**70)]
+    ("config_hash", "seed"), [("0123abcd", 0), ("0123" * 7, 0), ("0123ABCD" * 4, 0), (HASH, -1), (HASH, 10**70)]
 )
 def test_hash_and_seed_are_checked(config_hash: str, seed: int) -> None:
-    with pytest.raises(ConfigError, match="8 hexadecimal digits"):
+    with pytest.raises(ConfigError, match="32 hexadecimal digits"):
         run_path("out", experiment="minimal", config_hash=config_hash, seed=seed)
 
 
 @pytest.mark.parametrize(
-    "name", ["minimal/readme.txt", "minimal/0123abcd-s01", ".git/0123abcd-s0", "minimal/0123abcd-s"]
+    "name",
+    ["minimal/readme.txt", "minimal/0123abcd-s01", ".git/0123abcd-s0", "minimal/0123abcd-s", f"minimal/{HASH}0-s0"],
 )
 def test_other_paths_are_not_runs(name: str) -> None:
     assert parse_run_path(Path("out") / name) is None

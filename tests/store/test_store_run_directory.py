@@ -18,7 +18,9 @@ import pytest
 from headwise.core.errors import ConfigError, CorruptData
 from headwise.core.trajectory import attribute
 from headwise.store import (
+    OnDamage,
     RunDirectory,
+    RunIdentity,
     check_writable,
     describe_run,
     list_runs,
@@ -28,17 +30,30 @@ from headwise.store import (
     steps_done,
 )
 from headwise.store.files import remove, sidecar, write_once
+from headwise.store.histories import History, ParquetCodec
+from headwise.store.links import encode_link
 from headwise.store.log import append_event
 from headwise.store.manifest import source_commit
-from headwise.store.segments import History, ParquetSegments, Segment
 
 COORDINATES = {"predictor": ["prefix_1", "prefix_2"], "lag": [1, 2, 3], "query": [4, 5], "key": [1, 2, 3, 4, 5]}
 ATTRIBUTES = {"groups": [[1], [2, 3]], "alpha": [[1.0], [0.5, 0.5]], "seed": 3, "experiment": "minimal"}
-MANIFEST = {"status": "finished"}
+CONFIG = {"model": {"heads": 3}}
 
 
-def begin(run: RunDirectory) -> None:
-    run.start({"model": {"heads": 3}}, coordinates=COORDINATES, attributes=ATTRIBUTES)
+def identity(seed: int = 3) -> RunIdentity:
+    return RunIdentity(CONFIG, seed)
+
+
+def place(root: Path, seed: int = 3) -> Path:
+    return run_path(root, experiment="minimal", config_hash=identity().config_hash, seed=seed)
+
+
+def begin(run: RunDirectory, *, seed: int = 3, on_damage: OnDamage = "refuse") -> None:
+    run.start(CONFIG, identity=identity(seed), coordinates=COORDINATES, attributes=ATTRIBUTES, on_damage=on_damage)
+
+
+def end(run: RunDirectory, status: str = "finished") -> None:
+    run.finish({"status": status, "steps": max(run.metrics.ends())})
 
 
 def metrics_at(steps: np.ndarray) -> dict[str, np.ndarray]:
@@ -66,7 +81,7 @@ def _no_waiting_for_the_disk(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def run(tmp_path: Path) -> Iterator[RunDirectory]:
     """Three intervals of ten steps, still being written."""
-    run = RunDirectory(run_path(tmp_path, experiment="minimal", config_hash="0123abcd", seed=3))
+    run = RunDirectory(place(tmp_path))
     with run.writing():
         begin(run)
         for until in (10, 20, 30):
@@ -108,6 +123,7 @@ def test_a_run_without_segments_has_an_empty_history(tmp_path: Path) -> None:
 def test_names_sort_beyond_eight_digits(tmp_path: Path) -> None:
     run = RunDirectory(tmp_path)
     with run.writing():
+        begin(run)
         for step in (99_999_999, 100_000_000):
             run.write_metrics(step, steps=[step], variables={"excess_loss": [0.0]})
     assert run.read_metrics().steps.tolist() == [99_999_999, 100_000_000]
@@ -144,16 +160,21 @@ def test_steps_doubled_or_out_of_order_are_not_written(run: RunDirectory, until:
     assert sorted(file.name for file in run.path.iterdir()) == before
 
 
+def write_segment(run: RunDirectory, until: int, history: History) -> None:
+    """A segment that no writer would write, in the right place of the chain."""
+    previous = encode_link(run.metrics.newest(until - 1))
+    metadata = {"identity": identity().digest, "previous": previous, "until": until}
+    write_once(run.metrics.path(until), ParquetCodec().encode(history, metadata))
+
+
 def test_steps_doubled_on_disk_are_noticed(run: RunDirectory) -> None:
-    doubled = Segment(History(np.array([30, 35]), metrics_at(np.array([30, 35]))), previous=30)
-    write_once(run.metrics.path(40), ParquetSegments().encode(doubled))
+    write_segment(run, 40, History(np.array([30, 35]), metrics_at(np.array([30, 35]))))
     with pytest.raises(CorruptData, match="step 30 twice"):
         run.read_metrics()
 
 
 def test_a_change_of_variables_on_disk_is_noticed(run: RunDirectory) -> None:
-    other = Segment(History(np.array([35]), {"excess_loss": np.zeros(1)}), previous=30)
-    write_once(run.metrics.path(40), ParquetSegments().encode(other))
+    write_segment(run, 40, History(np.array([35]), {"excess_loss": np.zeros(1)}))
     with pytest.raises(CorruptData, match="other variables"):
         run.read_metrics()
 
@@ -170,7 +191,7 @@ def test_a_lost_segment_is_noticed(run: RunDirectory, kind: str, until: int) -> 
 
 
 def test_a_lost_last_segment_is_noticed_by_checkpoint_and_manifest(run: RunDirectory) -> None:
-    run.finish(MANIFEST)
+    end(run)
     remove(run.metrics.path(30))
     with pytest.raises(CorruptData, match=re.escape(run.metrics.path(30).name)):
         run.latest_checkpoint()
@@ -234,7 +255,7 @@ def test_a_checkpoint_under_the_name_of_another_step_is_refused(run: RunDirector
 
 
 def test_discarding_drops_everything_later_and_the_end(run: RunDirectory) -> None:
-    run.finish(MANIFEST)
+    end(run)
     run.discard_after(10)
     assert run.read_metrics().steps.tolist() == [5, 10]
     assert run.read_snapshots().steps.tolist() == [10]
@@ -247,6 +268,7 @@ def test_discarding_drops_everything_later_and_the_end(run: RunDirectory) -> Non
 def test_pruning_keeps_the_newest_and_the_milestones(tmp_path: Path) -> None:
     run = RunDirectory(tmp_path)
     with run.writing():
+        begin(run)
         for step in range(0, 100, 10):
             run.write_checkpoint(step, arrays={}, state={})
         run.prune_checkpoints(keep_every=40)
@@ -267,7 +289,7 @@ def test_writing_needs_the_lock(tmp_path: Path) -> None:
         lambda: run.write_checkpoint(1, arrays={}, state={}),
         lambda: run.discard_after(0),
         run.prune_checkpoints,
-        lambda: run.finish(MANIFEST),
+        lambda: run.finish({"status": "finished", "steps": 0}),
         lambda: run.log("event"),
     ):
         with pytest.raises(RuntimeError, match="writing"):
@@ -279,7 +301,10 @@ def test_starting_again_is_the_same_run_or_an_error(run: RunDirectory) -> None:
     begin(run)
     assert run.read_config() == {"model": {"heads": 3}}
     with pytest.raises(ConfigError, match="another configuration"):
-        run.start({"model": {"heads": 4}}, coordinates=COORDINATES, attributes=ATTRIBUTES)
+        run.start({"model": {"heads": 4}}, identity=identity(), coordinates=COORDINATES, attributes=ATTRIBUTES)
+    another = RunIdentity({"model": {"heads": 4}}, 3)
+    with pytest.raises(CorruptData, match=r"another run than the one asked for \(model\.heads is 3, not 4,"):
+        run.start({"model": {"heads": 4}}, identity=another, coordinates=COORDINATES, attributes=ATTRIBUTES)
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
@@ -287,14 +312,14 @@ def test_a_damaged_config_is_written_anew_if_asked(run: RunDirectory, damage: Ca
     damage(run.config_path)
     with pytest.raises(CorruptData, match=r"config\.json.*--recover"):
         begin(run)
-    run.start({"model": {"heads": 3}}, coordinates=COORDINATES, attributes=ATTRIBUTES, on_damage="recover")
+    begin(run, on_damage="recover")
     assert run.read_config() == {"model": {"heads": 3}}
 
 
 def test_a_run_ends_finished_or_diverged(run: RunDirectory) -> None:
     with pytest.raises(ValueError, match="finished or diverged"):
-        run.finish({"status": "running"})
-    run.finish({"status": "diverged"})
+        run.finish({"status": "running", "steps": 30})
+    end(run, "diverged")
     manifest = run.read_manifest()
     assert manifest is not None
     assert set(manifest["files"]) == {file.name for file in run.data_files()}
@@ -302,18 +327,18 @@ def test_a_run_ends_finished_or_diverged(run: RunDirectory) -> None:
 
 
 def test_status_follows_the_run(tmp_path: Path) -> None:
-    run = RunDirectory(run_path(tmp_path, experiment="minimal", config_hash="0123abcd", seed=3))
+    run = RunDirectory(place(tmp_path))
     with run.writing():
         begin(run)
         write_interval(run, 10)
         assert run_status(run.path) == "running"
     assert run_status(run.path, care="full") == "interrupted"
     with run.writing():
-        run.finish(MANIFEST)
+        end(run)
     assert run_status(run.path, care="full") == "finished"
     with run.writing():
         run.discard_after(10)
-        run.finish({"status": "diverged"})
+        end(run, "diverged")
     assert run_status(run.path, care="full") == "diverged"
 
 
@@ -335,7 +360,7 @@ def test_damage_shows_in_the_status(tmp_path: Path, name: str, damage: Callable[
     with run.writing():
         begin(run)
         write_interval(run, 10)
-        run.finish(MANIFEST)
+        end(run)
     damage(run.path / name)
     assert run_status(run.path, care=care) == "damaged"
 
@@ -354,26 +379,26 @@ def test_a_finished_run_may_lose_its_checkpoints(tmp_path: Path) -> None:
     with run.writing():
         begin(run)
         write_interval(run, 10)
-        run.finish(MANIFEST)
+        end(run)
         remove(run.checkpoints.path(10))
     assert run_status(run.path, care="full") == "finished"
 
 
 def test_runs_are_listed_with_their_sizes(tmp_path: Path) -> None:
     for seed, ends in ((10, (10, 20)), (2, (10,))):
-        run = RunDirectory(run_path(tmp_path, experiment="minimal", config_hash="0123abcd", seed=seed))
+        run = RunDirectory(place(tmp_path, seed))
         with run.writing():
-            begin(run)
+            begin(run, seed=seed)
             for until in ends:
                 write_interval(run, until)
             if seed == 2:
-                run.finish(MANIFEST)
+                end(run)
     (tmp_path / "minimal" / "notes").mkdir()
     (tmp_path / "readme.txt").write_text("not a run")
     records = list_runs(tmp_path)
     assert [(r.experiment, r.config_hash, r.seed, r.status, r.steps) for r in records] == [
-        ("minimal", "0123abcd", 2, "finished", 10),
-        ("minimal", "0123abcd", 10, "interrupted", 20),
+        ("minimal", identity().config_hash, 2, "finished", 10),
+        ("minimal", identity().config_hash, 10, "interrupted", 20),
     ]
     for record in records:
         assert record.size_bytes == sum(file.stat().st_size for file in record.path.iterdir())
@@ -451,8 +476,8 @@ assert "torch" not in sys.modules
 def test_a_writable_root_takes_a_run(tmp_path: Path) -> None:
     root = tmp_path / "deep" / "out"
     check_writable(root)
-    run = RunDirectory(run_path(root, experiment="x" * 64, config_hash="0123abcd", seed=2**63))
+    run = RunDirectory(run_path(root, experiment="x" * 64, config_hash=identity().config_hash, seed=2**63))
     with run.writing():
-        begin(run)
+        begin(run, seed=2**63)
         write_interval(run, 10)
     run.verify()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 import json
 import os
@@ -10,6 +11,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +20,8 @@ from tests.conftest import tiny
 
 from headwise.core.errors import Interrupted
 from headwise.store import RunDirectory
-from headwise.store.files import write_once
+from headwise.store.documents import json_file
+from headwise.store.files import remove, write_once
 from headwise.study.run_location import run_location
 from headwise.study.runner import execute
 
@@ -139,9 +142,11 @@ def test_begun_before_a_setting_existed(tmp_path: Path) -> None:
     run = RunDirectory(run_location(wanted, tmp_path / "stopped"))
     older = run.read_config()
     del older["measure"]["window_samples"]
-    for path in run.path.glob("config.json*"):
-        path.unlink()
-    write_once(run.config_path, (json.dumps(older, indent=2, sort_keys=True) + "\n").encode())
+    begun_with = json_file(older)
+    header = replace(run.beginning.header(), config_sha256=hashlib.sha256(begun_with).hexdigest())
+    for path, content in ((run.config_path, begun_with), (run.coordinates_path, header.encode())):
+        remove(path)
+        write_once(path, content)
     assert_same(execute(wanted, tmp_path / "stopped"), straight)
 
 

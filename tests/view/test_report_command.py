@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from headwise.cli.main import main
-from headwise.store import RunDirectory
+from headwise.store import RunDirectory, RunIdentity
 
 RUN = Path(__file__).parents[1] / "browser" / "data" / "minimal" / "0ea5daec-s0"
 
@@ -119,7 +119,8 @@ def test_watching_a_run_to_its_end(capsys: pytest.CaptureFixture[str], tmp_path:
             copy.finish(manifest)
 
     with copy.writing():
-        copy.start(source.read_config(), coordinates=coordinates, attributes=attributes)
+        identity = RunIdentity({"copied": True}, 0)
+        copy.start(source.read_config(), identity=identity, coordinates=coordinates, attributes=attributes)
     writer = threading.Thread(target=write)
     writer.start()
     code, _, stderr = run(capsys, "report", copy.path, "-o", page, "--watch", "--every", "0.1")

@@ -120,7 +120,7 @@ def test_a_figure_that_cannot_be_finished_leaves_the_old_one(tmp_path: Path, mon
     before = path.read_bytes()
     figure = draw_sheet(Sheet(((line("another"),),)))
     monkeypatch.setattr("headwise.store.files.os.replace", lambda *_: (_ for _ in ()).throw(OSError(28, "No space")))
-    with pytest.raises(ConfigError, match=r"cannot write .*a\.png: no space; choose another path"):
+    with pytest.raises(ConfigError, match=r"cannot write .*a\.png: no space left on device; .* choose another path"):
         write_figure(figure, path)
     assert path.read_bytes() == before
     assert sorted(item.name for item in tmp_path.iterdir()) == ["a.csv", "a.png"]

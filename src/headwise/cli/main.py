@@ -38,6 +38,7 @@ MODULES = (
     "collect",
     "diagram",
     "catalogue",
+    "verify",
     "bench",
 )
 """One module of `headwise.cli` per command, in the order of `headwise --help`."""

@@ -16,18 +16,10 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
-from headwise.core.errors import ConfigError, HeadwiseError, MachineError
+from headwise.core.system_errors import cannot_write
 
 LITTER_SECONDS = 24 * 3600.0
 """What a killed writer left is removed by the next one after this time, when nobody can still be writing it."""
-
-_WRONG_PLACE = frozenset(
-    (
-        *(errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.EEXIST),
-        *(errno.ENAMETOOLONG, errno.ELOOP, errno.EINVAL, errno.ENOSPC, errno.EDQUOT, errno.EFBIG),
-    )
-)
-"""Errors that another path may not have; all others are of the machine, whatever the path."""
 
 
 def replace_file(path: Path, content: bytes | str, *, option: str = "path") -> int:
@@ -49,8 +41,7 @@ def replacing(path: Path, *, option: str = "path") -> Iterator[BinaryIO]:
         # A symbolic link stays one: the file that it points to is replaced.
         target = Path(os.path.realpath(path))
         if target.exists() and not target.is_file():
-            kind = errno.EISDIR if target.is_dir() else errno.EINVAL
-            raise OSError(kind, "is a directory" if kind == errno.EISDIR else "is not an ordinary file")
+            raise OSError(errno.EISDIR if target.is_dir() else errno.EINVAL, "in the way")
         target.parent.mkdir(parents=True, exist_ok=True)
         # Its name does not grow with that of the target, which may be as long as a name can be.
         mark = f".headwise-{hashlib.sha256(os.fsencode(target.name)).hexdigest()[:16]}"
@@ -72,14 +63,6 @@ def replacing(path: Path, *, option: str = "path") -> Iterator[BinaryIO]:
     finally:
         with suppress(OSError):
             temporary.unlink()
-
-
-def cannot_write(path: Path, error: OSError, *, option: str) -> HeadwiseError:
-    """One line for what the operating system refused: another path may help, or the machine must be put right first."""
-    reason = (error.strerror or str(error)).lower()
-    if error.errno in _WRONG_PLACE:
-        return ConfigError(f"cannot write {path}: {reason}; choose another {option}")
-    return MachineError(f"cannot write {path}: {reason}; run the same command again once the machine can do it")
 
 
 def _sync_directory(directory: Path) -> None:

@@ -17,6 +17,8 @@ Switch = Literal["on", "off"]
 
 ConfigType = TypeVar("ConfigType", bound="Config")
 
+HASH_DIGITS = 32
+
 NO_CHANGES: Mapping[str, Any] = MappingProxyType({})
 
 
@@ -81,10 +83,14 @@ class Config(BaseModel):
         return {key: None if key in optional and value == "none" else value for key, value in values.items()}
 
 
+def canonical_json(content: Any) -> str:
+    """The one text of a JSON value: equal content, equal text, on every machine."""
+    return json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
 def content_hash(content: Mapping[str, Any]) -> str:
-    """Eight hexadecimal digits that name this content: equal content, equal name, on every machine."""
-    canonical = json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
-    return hashlib.sha256(canonical.encode()).hexdigest()[:8]
+    """32 hexadecimal digits that name this content: so many that two contents with one name will never be met."""
+    return hashlib.sha256(canonical_json(content).encode()).hexdigest()[:HASH_DIGITS]
 
 
 def validated(schema: type[ConfigType], values: Mapping[str, Any] | Config) -> ConfigType:

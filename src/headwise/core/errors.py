@@ -39,7 +39,7 @@ class RunBusy(HeadwiseError):
 
 
 class CorruptData(HeadwiseError):
-    """A stored file does not match the digest written with it."""
+    """A stored file is not what was written, is missing, or belongs to another run."""
 
     exit_code = 3
 

@@ -43,6 +43,8 @@ GLOSSARY: dict[str, str] = {
     "competition index": "How much more than by chance two heads look at the same lags, as the mean over all pairs of "
     "heads of a block: 1 where all heads look at the same lags alone, 0 where no two heads share a lag or where "
     "attention is even.",
+    "run": "One training, flow or probe: a directory with its files. Every file carries the identity of its run, a "
+    "digest of all that its results depend on and of its seed.",
     "reading": "One understanding of the paper where its text and its figures differ. `published` follows the runs "
     "behind the figures, `text` follows the words; --preset chooses.",
 }

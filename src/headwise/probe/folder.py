@@ -4,16 +4,13 @@ same command again goes on where it was stopped, and everything that reads runs 
 
 from __future__ import annotations
 
-import hashlib
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
-from pydantic import Field
 
-from headwise.core.config import Config, content_hash, validated
 from headwise.core.errors import ConfigError, CorruptData, HeadwiseError, Interrupted
 from headwise.probe.checkpoints import (
     StoredModel,
@@ -24,6 +21,7 @@ from headwise.probe.checkpoints import (
     open_checkpoint,
     vocabulary_size,
 )
+from headwise.probe.folder_config import FolderConfig
 from headwise.probe.foreign_config import first_line
 from headwise.probe.looked_at import (
     ATTRIBUTE,
@@ -33,56 +31,15 @@ from headwise.probe.looked_at import (
     write_looked_at,
 )
 from headwise.probe.losses import loss_variables
-from headwise.probe.probing import Induction, Probe
+from headwise.probe.probe_identity import first_looked_at, probe_identity, probe_path, require_own
+from headwise.probe.probing import Probe
 from headwise.probe.sequences import Kind, synthetic
 from headwise.probe.token_file import read_corpus, read_tokens
 from headwise.probe.weights import Pickle
-from headwise.store import RunDirectory, check_writable, describe_run, now, run_path
+from headwise.store import RunDirectory, RunIdentity, check_writable, describe_run, now
 
 OnCorrupt = Literal["stop", "skip"]
 Notify = Callable[[str], None]
-
-
-class FolderConfig(Config):
-    """What is shown to every checkpoint and what is kept of it."""
-
-    source: Annotated[str, Field(description="name of the folder of checkpoints")]
-    tokens: Annotated[str, Field(description="kind of synthetic sequences, or the digest of the token file")]
-    sequences: Annotated[int, Field(ge=1, le=100_000)] = 16
-    length: Annotated[int, Field(ge=2, le=1_000_000)] = 64
-    lags: Annotated[int, Field(ge=1, le=4096)] = 64
-    induction: Induction = "on"
-    measured: Annotated[
-        Literal["roles"], Field(description="what a record holds; a probe that held less is another run")
-    ] = "roles"
-    corpus: Annotated[str | None, Field(description="digest of the file that n-grams are counted on")] = None
-    seed: Annotated[int, Field(ge=0)] = 0
-
-
-def folder_config(
-    folder: Path,
-    *,
-    tokens: Path | Kind,
-    sequences: int,
-    length: int,
-    lags: int,
-    induction: Induction,
-    seed: int,
-    corpus: Path | None = None,
-) -> FolderConfig:
-    """The settings of a probe; files of tokens are named by their content."""
-    shown = file_digest(tokens, option="--tokens") if isinstance(tokens, Path) else tokens
-    counted = None if corpus is None else file_digest(corpus, option="--corpus")
-    values = {"source": folder.resolve().name, "tokens": shown, "sequences": sequences, "length": length}
-    return validated(FolderConfig, {**values, "lags": lags, "induction": induction, "corpus": counted, "seed": seed})
-
-
-def probe_path(folder: Path, config: FolderConfig, out: Path) -> Path:
-    """Where the probe of a folder is kept; the folder's place is part of its identity, its name of the path."""
-    plain = "".join(c if c.isascii() and (c.isalnum() or c in "._-") else "-" for c in config.source)
-    name = f"probe-{plain[:58]}"
-    content = {**config.model_dump(mode="json"), "place": str(folder.resolve())}
-    return run_path(out, experiment=name, config_hash=content_hash(content), seed=config.seed)
 
 
 def probe_checkpoints(
@@ -108,13 +65,17 @@ def probe_checkpoints(
     check_writable(out)
     run = RunDirectory(probe_path(folder, config, out))
     with run.writing():
+        require_own(run, folder, config)
         looked_at = read_looked_at(run)
         _require_unchanged(stored, looked_at, run, pickle=pickle, on_corrupt=on_corrupt, stop_asked=stop_asked)
         waiting = [checkpoint for checkpoint in stored if checkpoint.step > looked_at.last]
         probe = _probe(stored, config, tokens, corpus, looked_at, run) if looked_at.steps else None
         if not waiting and run.read_manifest() is not None:
             return run
-        run.discard_after(looked_at.last)
+        if looked_at.steps:
+            run.discard_after(looked_at.last)
+        else:
+            run.discard_all()  # without a whole record nothing is settled, not even which checkpoint is the first
         started = now()
         if looked_at.steps:
             notify(f"resuming after step {looked_at.last}: {len(waiting)} of {len(stored)} checkpoints to go")
@@ -135,7 +96,8 @@ def probe_checkpoints(
                 continue
             shown = tokens_digest(probe.batch.tokens.numpy())
             looked_at = looked_at.with_record(checkpoint.step, content=content, tokens=shown)
-            _keep(run, looked_at, record, probe, config)
+            first = first_looked_at(run) or looked_at.first()
+            _keep(run, looked_at, record, probe, config, probe_identity(folder, config, first=first))
             notify(f"{checkpoint.path.name}: {probe.layout}")
         steps = looked_at.steps
         if not steps:
@@ -164,17 +126,6 @@ def skipped_steps(run: RunDirectory) -> dict[int, str]:
     kept = run.metrics.ends()
     found = {int(e["step"]): str(e["reason"]) for e in events if e.get("event") == "skipped"}
     return {step: reason for step, reason in found.items() if step not in kept}
-
-
-def file_digest(path: Path, *, option: str) -> str:
-    """SHA-256 of a file's content."""
-    if path.exists() and not path.is_file():
-        raise ConfigError(f"{option} {path} is not an ordinary file; give ids as .npy or .json, or text as .txt")
-    try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError as error:
-        raise ConfigError(f"{option} {path} cannot be read: {error.strerror or error}") from None
 
 
 def equal_checkpoints(run: RunDirectory) -> list[list[int]]:
@@ -255,11 +206,16 @@ def _look(probe: Probe, model: Any, checkpoint: StoredModel) -> dict[str, np.nda
 
 
 def _keep(
-    run: RunDirectory, looked_at: LookedAt, record: dict[str, np.ndarray], probe: Probe, config: FolderConfig
+    run: RunDirectory,
+    looked_at: LookedAt,
+    record: dict[str, np.ndarray],
+    probe: Probe,
+    config: FolderConfig,
+    identity: RunIdentity,
 ) -> None:
     known = run.read_coordinates()[1] if run.coordinates_path.exists() else {ATTRIBUTE: "content"}
     attributes = {**probe.attributes(), **({ATTRIBUTE: known[ATTRIBUTE]} if ATTRIBUTE in known else {})}
-    run.start(config.model_dump(mode="json"), coordinates=probe.coordinates(), attributes=attributes)
+    run.start(config.model_dump(mode="json"), identity=identity, coordinates=probe.coordinates(), attributes=attributes)
     variables: dict[str, Any] = {name: values[None] for name, values in record.items()}
     run.write_metrics(looked_at.last, steps=np.array([looked_at.last]), variables=variables)
     write_looked_at(run, looked_at)

@@ -16,6 +16,7 @@ import numpy as np
 from headwise.core.errors import CorruptData
 from headwise.probe.checkpoints import StoredModel
 from headwise.store import RunDirectory
+from headwise.store.cures import to_be_removed
 
 ATTRIBUTE = "identified"
 """Set in runs all of whose records have digests; runs of earlier versions have none for their first ones."""
@@ -33,6 +34,11 @@ class LookedAt:
     def last(self) -> int:
         """The step up to which everything was looked at; -1 before the first."""
         return self.steps[-1] if self.steps else -1
+
+    def first(self) -> dict[str, Any]:
+        """What the first record was taken from: its step, the digests of the checkpoint, and that of the tokens."""
+        step = self.steps[0]
+        return {"step": step, **self.content.get(step, {}), "tokens": self.tokens}
 
     def equal_weights(self) -> list[list[int]]:
         """Groups of steps whose weights are the same in every bit."""
@@ -71,8 +77,7 @@ def read_looked_at(run: RunDirectory) -> LookedAt:
         checkpoint = run.latest_checkpoint()
         identified = run.coordinates_path.exists() and run.read_coordinates()[1].get(ATTRIBUTE)
     except CorruptData as error:
-        reason = str(error).partition("; --recover")[0]
-        raise CorruptData(f"{reason}; remove {run.path} to probe the folder anew") from error
+        raise to_be_removed(error, run.path, then="probe the folder anew") from error
     state: dict[str, Any] = {} if checkpoint is None else checkpoint.state
     content = {int(step): digests for step, digests in state.get("looked_at", {}).items()}
     # A record is written before its digests; one that was left without them by a crash is taken again.

@@ -11,7 +11,8 @@ from headwise.core.errors import ConfigError
 from headwise.core.plain import plain
 from headwise.core.text import text_table, wrap
 from headwise.phases.detection import detect
-from headwise.probe.folder import OnCorrupt, equal_checkpoints, folder_config, probe_checkpoints, skipped_steps
+from headwise.probe.folder import OnCorrupt, equal_checkpoints, probe_checkpoints, skipped_steps
+from headwise.probe.folder_config import folder_config
 from headwise.probe.probing import Induction
 from headwise.probe.sequences import Kind
 from headwise.probe.weights import Pickle

@@ -4,13 +4,15 @@ Nothing here imports torch, and pyarrow, safetensors and xarray are imported onl
 """
 
 from headwise.store.checkpoints import Checkpoint, OnDamage
-from headwise.store.listing import RunList, RunRecord, RunStatus, list_runs, run_status, steps_done
+from headwise.store.find_run import find_run
+from headwise.store.histories import History
+from headwise.store.identity import RunIdentity
+from headwise.store.listing import RunList, RunRecord, RunStatus, list_runs, run_condition, run_status, steps_done
 from headwise.store.log import now
 from headwise.store.manifest import EndStatus, describe_run
-from headwise.store.output_root import check_writable, run_path
+from headwise.store.output_root import check_writable, run_path, short_path
 from headwise.store.read_run import load_trajectory
 from headwise.store.run_directory import RunDirectory
-from headwise.store.segments import History
 
 __all__ = [
     "Checkpoint",
@@ -18,15 +20,19 @@ __all__ = [
     "History",
     "OnDamage",
     "RunDirectory",
+    "RunIdentity",
     "RunList",
     "RunRecord",
     "RunStatus",
     "check_writable",
     "describe_run",
+    "find_run",
     "list_runs",
     "load_trajectory",
     "now",
+    "run_condition",
     "run_path",
     "run_status",
+    "short_path",
     "steps_done",
 ]

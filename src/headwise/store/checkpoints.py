@@ -1,14 +1,15 @@
 """Checkpoints: what a run resumes from. Arrays (weights, optimiser, generators) and a state of plain values.
 
-A checkpoint remembers the newest segments that were there when it was written, so a run is resumed only from a point up
-to which every measurement is whole. It holds no times: the same run gives the same bytes.
+A checkpoint names the newest segments that were there when it was written, so a run is resumed only from a point up to
+which every measurement is whole. Checkpoints do not name each other, because old ones are dropped. They hold no times:
+the same run gives the same bytes.
 """
 
 from __future__ import annotations
 
 import operator
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
@@ -16,7 +17,8 @@ import numpy as np
 
 from headwise.core.errors import CorruptData
 from headwise.store.files import read_verified, remove, write_once
-from headwise.store.segments import SegmentChain, numbered
+from headwise.store.links import Link, decode_link, encode_link, marked, require_member
+from headwise.store.segments import UNREADABLE, SegmentChain, numbered
 from headwise.store.tensors import decode_tensors, encode_tensors
 
 OnDamage = Literal["refuse", "recover"]
@@ -32,14 +34,19 @@ class Checkpoint:
     step: int
     arrays: dict[str, np.ndarray]
     state: dict[str, Any]
+    histories: dict[str, Link | None] = field(default_factory=dict, repr=False)
+    """The newest segment of each history when this was written."""
 
 
 class Checkpoints:
     """The checkpoints of one run directory and the histories that must reach as far as they do."""
 
-    def __init__(self, directory: Path, *, histories: Sequence[SegmentChain]) -> None:
+    def __init__(
+        self, directory: Path, *, histories: Sequence[SegmentChain], identity: Callable[[], str | None]
+    ) -> None:
         self.directory = directory
         self.histories = histories
+        self.identity = identity
 
     def path(self, step: int) -> Path:
         """Where the checkpoint of a step is kept."""
@@ -54,20 +61,18 @@ class Checkpoints:
         step = operator.index(step)
         if step < 0:
             raise ValueError(f"a checkpoint belongs to step 0 or later, not {step}")
-        reach = {
-            chain.kind: max((end for end in chain.ends() if end <= step), default=None) for chain in self.histories
-        }
-        metadata = {"step": step, "state": dict(state), "histories": reach}
+        reach = {chain.kind: encode_link(chain.newest(step)) for chain in self.histories}
+        metadata = marked({"step": step, "state": dict(state), "histories": reach}, identity=self.identity())
         write_once(self.path(step), encode_tensors(arrays, metadata=metadata))
 
     def latest(self, *, on_damage: OnDamage) -> Checkpoint | None:
         """The newest checkpoint whose run is whole up to it; `None` when a run must begin at the beginning."""
-        intact = [(chain, *chain.intact_ends()) for chain in self.histories]
+        intact = [(chain, *chain.intact()) for chain in self.histories]
         for step in reversed(self.steps()):
             try:
-                checkpoint, reach = self._read(step)
+                checkpoint = self.read(step)
                 for chain, good, fault in intact:
-                    _require_whole(chain, reach[chain.kind], good=good, fault=fault)
+                    chain.require_whole(checkpoint.histories[chain.kind], good=good, fault=fault)
             except CorruptData as error:
                 if on_damage == "refuse":
                     raise CorruptData(f"{error}; --recover resumes from the newest undamaged checkpoint") from error
@@ -75,10 +80,23 @@ class Checkpoints:
                 return checkpoint
         return None
 
-    def verify(self) -> None:
-        """Read every checkpoint; `CorruptData` names the first that is damaged."""
-        for step in self.steps():
-            self._read(step)
+    def read(self, step: int) -> Checkpoint:
+        """The checkpoint of one step; `CorruptData` when it is damaged, missing or not of this run."""
+        path = self.path(step)
+        content = read_verified(path)
+        try:
+            identity = self.identity()
+            arrays, metadata = decode_tensors(content)
+            require_member(metadata, identity=identity)
+            if metadata["step"] != step:
+                raise ValueError(f"it is the checkpoint of step {metadata['step']}")
+            histories = {
+                chain.kind: decode_link(metadata["histories"][chain.kind], identity=identity)
+                for chain in self.histories
+            }
+            return Checkpoint(step, arrays, metadata["state"], histories)
+        except UNREADABLE as error:
+            raise CorruptData(f"{path} is damaged: {error}".replace("\n", " ")) from error
 
     def discard_after(self, step: int) -> None:
         """Drop the checkpoints after `step`, newest first."""
@@ -93,18 +111,3 @@ class Checkpoints:
         for step in self.steps()[:-keep_last]:
             if keep_every is None or step % keep_every:
                 remove(self.path(step))
-
-    def _read(self, step: int) -> tuple[Checkpoint, dict[str, int | None]]:
-        path = self.path(step)
-        try:
-            arrays, metadata = decode_tensors(read_verified(path))
-            if metadata["step"] != step:
-                raise ValueError(f"it is the checkpoint of step {metadata['step']}")
-            return Checkpoint(step, arrays, metadata["state"]), metadata["histories"]
-        except (ValueError, KeyError) as error:
-            raise CorruptData(f"{path} is damaged: {error}".replace("\n", " ")) from error
-
-
-def _require_whole(chain: SegmentChain, end: int | None, *, good: Sequence[int], fault: CorruptData | None) -> None:
-    if end is not None and end not in good:
-        raise fault if fault is not None else CorruptData(f"{chain.path(end)} is missing")

@@ -5,6 +5,8 @@ the moment of a crash or a power cut, a visible file is complete and can be veri
 `.tmp` file, is litter that means nothing. Sidecars are in the form that `sha256sum --check` reads.
 
 Nothing is ever overwritten: that would open a moment in which file and sidecar disagree.
+
+Only bytes that were read and are wrong, or a file that is not there, are damage; see `core/system_errors.py`.
 """
 
 from __future__ import annotations
@@ -15,38 +17,22 @@ import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 
-from headwise.core.errors import ConfigError, CorruptData, RunFailed
+from headwise.core.errors import CorruptData, RunFailed
+from headwise.core.system_errors import exists, os_errors_reported, reading
 
 SIDECAR_SUFFIX = ".sha256"
 TEMPORARY_SUFFIX = ".tmp"
 
-_FULL = "no space left; free some and run the same command again, or choose another {option}"
-_DENIED = "permission denied; choose an {option} that you may write to"
-_FIXES = {
-    errno.EACCES: _DENIED,
-    errno.EPERM: _DENIED,
-    errno.EROFS: "the file system is read-only; choose another {option}",
-    errno.ENOSPC: _FULL,
-    errno.EDQUOT: _FULL,
-    errno.EFBIG: "the file would be larger than the limit here; raise the limit or choose another {option}",
-    errno.ENAMETOOLONG: "the name is too long; choose a shorter {option}",
-    errno.ENOTDIR: "a part of the path is not a directory; choose another {option}",
-    errno.EEXIST: "a part of the path is not a directory; choose another {option}",
-    errno.ELOOP: "the path goes round in symbolic links; choose another {option}",
-}
 
+@dataclass(frozen=True)
+class Verified:
+    """The content of a file, which is what was written, and its SHA-256."""
 
-@contextmanager
-def os_errors_reported(path: Path, option: str = "--out") -> Iterator[None]:
-    """Turn what the operating system refuses into one line with the path and what to do about it."""
-    try:
-        yield
-    except OSError as error:
-        reason = error.strerror or str(error)
-        fix = _FIXES.get(error.errno or 0, reason.lower() + "; choose another {option}")
-        raise ConfigError(f"cannot write {path}: {fix.format(option=option)}") from error
+    content: bytes
+    sha256: str
 
 
 def sidecar(path: Path) -> Path:
@@ -56,7 +42,7 @@ def sidecar(path: Path) -> Path:
 
 def write_once(path: Path, content: bytes) -> None:
     """Make `path` appear with this content, durably and at once; the same content again changes nothing."""
-    if path.exists():
+    if exists(path):
         if read_verified(path) != content:
             raise RunFailed(f"{path} is already there with other content; files of a run are written once")
         return
@@ -70,28 +56,31 @@ def write_once(path: Path, content: bytes) -> None:
 
 def read_verified(path: Path) -> bytes:
     """The content of a file, or `CorruptData` naming it when it is not what was written."""
+    return verified(path).content
+
+
+def verified(path: Path) -> Verified:
+    """The content of a file and its digest, or `CorruptData` naming it when it is not what was written."""
     try:
-        content = path.read_bytes()
+        with reading(path):
+            content = path.read_bytes()
     except FileNotFoundError:
         raise CorruptData(f"{path} is missing") from None
-    except PermissionError:
-        raise ConfigError(f"cannot read {path}: permission denied; ask its owner for leave to read it") from None
-    except OSError as error:
-        raise CorruptData(f"{path} cannot be read: {(error.strerror or str(error)).lower()}") from error
-    if hashlib.sha256(content).hexdigest() != recorded_digest(path):
+    except OSError:
+        raise CorruptData(f"{path} is damaged: something that is not a file has its name") from None
+    digest = hashlib.sha256(content).hexdigest()
+    if digest != recorded_digest(path):
         raise CorruptData(f"{path} is damaged: its content does not match {sidecar(path).name}")
-    return content
+    return Verified(content, digest)
 
 
 def recorded_digest(path: Path) -> str:
     """The digest in the sidecar of `path`, or `CorruptData` when the sidecar is missing or is not one."""
     try:
-        line = sidecar(path).read_bytes()
-    except FileNotFoundError:
+        with reading(sidecar(path)):
+            line = sidecar(path).read_bytes()
+    except OSError:
         raise CorruptData(f"{path} cannot be verified: {sidecar(path).name} is missing") from None
-    except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        raise CorruptData(f"{path} cannot be verified: {sidecar(path).name} cannot be read: {reason}") from error
     match = re.fullmatch(rb"([0-9a-f]{64})  " + re.escape(os.fsencode(path.name)) + rb"\n", line)
     if match is None:
         raise CorruptData(f"{path} cannot be verified: {sidecar(path).name} is damaged")

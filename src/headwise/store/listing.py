@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 from headwise.core.errors import ConfigError, CorruptData
-from headwise.core.text import WIDTH
-from headwise.store.files import read_verified, recorded_digest
+from headwise.core.system_errors import is_directory, names_in, reading
+from headwise.core.text import WIDTH, wrap
+from headwise.store.files import recorded_digest
+from headwise.store.format_1 import named_by_content
 from headwise.store.lock import is_locked
-from headwise.store.output_root import parse_run_path
+from headwise.store.output_root import RunName, parse_run_path
 from headwise.store.run_directory import RunDirectory
+from headwise.store.settled import settled
 
 RunStatus = Literal["finished", "diverged", "running", "interrupted", "damaged"]
 Care = Literal["quick", "full"]
@@ -30,6 +34,8 @@ class RunRecord:
     status: RunStatus
     steps: int
     size_bytes: int
+    problem: str = ""
+    """What is wrong with a damaged run."""
 
 
 class RunList(list[RunRecord]):
@@ -40,7 +46,7 @@ class RunList(list[RunRecord]):
         self.root = root
 
     def to_json(self) -> list[dict[str, Any]]:
-        """`run`, `experiment`, `seed`, `status`, `steps` and `bytes` of each run, ready for JSON."""
+        """`run`, `experiment`, `seed`, `status`, `steps`, `bytes` and `problem` of each run, ready for JSON."""
         return [
             {
                 "run": str(record.path),
@@ -49,6 +55,7 @@ class RunList(list[RunRecord]):
                 "status": record.status,
                 "steps": record.steps,
                 "bytes": record.size_bytes,
+                "problem": record.problem,
             }
             for record in self
         ]
@@ -61,28 +68,44 @@ def _line(record: RunRecord) -> str:
     size = f"{record.size_bytes / 1e6:.1f} MB"
     left = f"{record.status:<11} {record.steps:>7} steps {size:>9}"
     fits = len(left) + len(str(record.path)) + 2 <= WIDTH
-    return f"{left}  {record.path}" if fits else f"{left}\n    {record.path}"
+    line = f"{left}  {record.path}" if fits else f"{left}\n    {record.path}"
+    return f"{line}\n{wrap(record.problem, indent='    ')}" if record.problem else line
 
 
 def run_status(path: Path | str, *, care: Care = "quick") -> RunStatus:
     """Whether a run is over, being written, waiting to be resumed, or damaged."""
+    return run_condition(path, care=care)[0]
+
+
+def run_condition(path: Path | str, *, care: Care = "quick") -> tuple[RunStatus, str]:
+    """The status of a run and, for a damaged one, the file and what is wrong with it."""
     run = RunDirectory(path)
     if is_locked(run.path):
-        return "running"
+        return "running", ""
     try:
-        manifest = run.read_manifest()
-        _require_sound(run, care=care)
-    except CorruptData:
-        return "damaged"
+        manifest = settled(run.path, lambda: _sound_manifest(run, care=care))
+    except CorruptData as error:
+        return "damaged", str(error)
     if manifest is None:
-        return "interrupted"
-    return "diverged" if manifest["status"] == "diverged" else "finished"
+        return "interrupted", ""
+    return ("diverged" if manifest["status"] == "diverged" else "finished"), ""
 
 
 def steps_done(path: Path | str) -> int:
-    """The last step that a run has on disk, by the names of its files."""
+    """The last step that a run has on disk: what its manifest says, or its newest file that can be read and is its own.
+
+    A file's name alone says nothing: one that was copied here from elsewhere is not counted.
+    """
     run = RunDirectory(path)
-    return max([0, *run.checkpoints.steps()[-1:], *run.metrics.ends()[-1:]])
+    try:
+        manifest = run.read_manifest()
+        if manifest is not None:
+            return int(manifest["steps"])
+    except CorruptData:
+        pass
+    checkpoint = next((step for step in reversed(run.checkpoints.steps()) if _is_own(run, step)), 0)
+    metrics = next((end for end in reversed(run.metrics.ends()) if end > checkpoint and run.metrics.reaches(end)), 0)
+    return max(checkpoint, metrics)
 
 
 def list_runs(root: Path | str, *, care: Care = "quick") -> RunList:
@@ -97,46 +120,75 @@ def list_runs(root: Path | str, *, care: Care = "quick") -> RunList:
     [('flow', 0, 'finished', 3)]
     """
     root = Path(root)
-    if not root.is_dir():
+    if not is_directory(root):
         raise ConfigError(f"{root} is not a directory; give the --out that runs were written to")
-    records = []
-    for path in sorted(root.glob("*/*")):
-        name = parse_run_path(path)
-        if name is None or not path.is_dir():
-            continue
-        records.append(
-            RunRecord(
-                path=path,
-                experiment=name.experiment,
-                config_hash=name.config_hash,
-                seed=name.seed,
-                status=run_status(path, care=care),
-                steps=steps_done(path),
-                size_bytes=_size_bytes(path),
-            )
-        )
+    below = (root / experiment / name for experiment in names_in(root) for name in names_in(root / experiment))
+    records = [
+        _record(path, name, care=care) for path in below if (name := parse_run_path(path)) and is_directory(path)
+    ]
     return RunList(sorted(records, key=lambda record: (record.experiment, record.config_hash, record.seed)), root=root)
 
 
-def _require_sound(run: RunDirectory, *, care: Care) -> None:
+def _record(path: Path, name: RunName, *, care: Care) -> RunRecord:
+    """One run; its settings and seed are those that it stored, as far as they can be read, not those of its name."""
+    status, problem = run_condition(path, care=care)
+    config_hash, seed = _stored_name(RunDirectory(path)) or (name.config_hash, name.seed)
+    return RunRecord(
+        path=path,
+        experiment=name.experiment,
+        config_hash=config_hash or name.config_hash,
+        seed=seed,
+        status=status,
+        steps=steps_done(path),
+        size_bytes=_size_bytes(path),
+        problem=problem,
+    )
+
+
+def _stored_name(run: RunDirectory) -> tuple[str | None, int] | None:
+    """The digits that name what a run stored, where they can be worked out, and its seed."""
+    try:
+        header = run.beginning.header_of_any_name()
+        stored = run.beginning.identity(header)
+    except CorruptData:
+        return None
+    return stored.config_hash if header.format > 1 or named_by_content(stored.content) else None, stored.seed
+
+
+def _sound_manifest(run: RunDirectory, *, care: Care) -> dict[str, Any] | None:
+    """The manifest, if there is one; `CorruptData` when something in the run is not as it should be."""
+    manifest = run.read_manifest()
     files = run.data_files()
-    if files and not run.config_path.exists() and files != [run.coordinates_path]:
-        raise CorruptData(f"{run.config_path} is missing")
-    for path in files:
-        if path.suffix == ".json":
-            read_verified(path)
-        else:
-            recorded_digest(path)
-    run.require_listed_files()
+    if files:
+        run.read_coordinates()
+        if files != [run.coordinates_path]:
+            run.read_config()
     if care == "full":
         run.verify()
+        return manifest
+    for path in files:
+        recorded_digest(path)
+    if manifest is not None:
+        run.require_listed_files()
+    elif steps := run.checkpoints.steps():
+        newest = run.checkpoints.read(steps[-1])
+        for chain in (run.metrics, run.snapshots):
+            digests = {end: recorded_digest(chain.path(end)) for end in chain.ends()}
+            chain.require_whole(newest.histories[chain.kind], good=digests)
+    return manifest
+
+
+def _is_own(run: RunDirectory, step: int) -> bool:
+    try:
+        run.checkpoints.read(step)
+    except CorruptData:
+        return False
+    return True
 
 
 def _size_bytes(path: Path) -> int:
     total = 0
-    for entry in path.iterdir():
-        try:
-            total += entry.stat().st_size
-        except FileNotFoundError:  # a writer renamed a temporary meanwhile
-            continue
+    for name in names_in(path):
+        with suppress(FileNotFoundError), reading(path / name):  # a writer renamed a temporary meanwhile
+            total += (path / name).stat().st_size
     return total

@@ -16,7 +16,8 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from headwise.core.errors import ConfigError, RunBusy
-from headwise.store.files import make_directory, os_errors_reported
+from headwise.core.system_errors import machine_error, os_errors_reported
+from headwise.store.files import make_directory
 
 if TYPE_CHECKING:
     from filelock import BaseFileLock
@@ -79,8 +80,10 @@ def is_locked(directory: Path) -> bool:
 
     try:
         descriptor = os.open(path, os.O_RDONLY)
-    except (FileNotFoundError, PermissionError):
+    except (FileNotFoundError, NotADirectoryError, PermissionError):
         return False
+    except OSError as error:
+        raise machine_error("read", path, error) from error
     try:
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from headwise.store.files import os_errors_reported
+from headwise.core.system_errors import os_errors_reported, reading
 from headwise.store.plain import portable_json
 
 
@@ -36,13 +36,16 @@ def append_event(path: Path, event: str, fields: Mapping[str, Any]) -> None:
 
 def read_events(path: Path) -> list[dict[str, Any]]:
     """Every whole line of a log, in order; torn ones are left out."""
-    if not path.exists():
+    try:
+        with reading(path):
+            lines = path.read_bytes().splitlines()
+    except OSError:
         return []
     events: list[dict[str, Any]] = []
-    for line in path.read_bytes().splitlines():
+    for line in lines:
         try:
             event = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):
             continue
         if isinstance(event, dict):
             events.append(event)

@@ -1,4 +1,7 @@
-"""Where runs live: `<out>/<experiment>/<confighash8>-s<seed>/`, and whether anything can be written there."""
+"""Where runs live: `<out>/<experiment>/<32 digits>-s<seed>/`, and whether anything can be written there.
+
+Runs of format 1 have names of 8 digits, the first of the 32.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +12,11 @@ import tempfile
 from pathlib import Path
 from typing import NamedTuple
 
-from headwise.core.errors import ConfigError
-from headwise.store.files import os_errors_reported
+from headwise.core.config import HASH_DIGITS
+from headwise.core.errors import ConfigError, CorruptData
+from headwise.core.system_errors import os_errors_reported
+from headwise.store import format_1
+from headwise.store.identity import RunIdentity
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 LEAST_FREE_BYTES = 50_000_000
@@ -19,7 +25,9 @@ LEAST_FREE_BYTES = 50_000_000
 LONGEST_PATH_BELOW_ROOT = 180
 """Bytes that the longest file of a run may add to the root: experiment, run and file name with sidecar and `.tmp`."""
 
-_RUN_NAME = re.compile(r"([0-9a-f]{8})-s(0|[1-9][0-9]*)")
+_SEED = "(0|[1-9][0-9]*)"
+_NEW_NAME = re.compile(rf"[0-9a-f]{{{HASH_DIGITS}}}-s{_SEED}")
+_RUN_NAME = re.compile(rf"([0-9a-f]{{{HASH_DIGITS}}}|[0-9a-f]{{{format_1.HASH_DIGITS}}})-s{_SEED}")
 
 
 class RunName(NamedTuple):
@@ -35,9 +43,17 @@ def run_path(out: Path | str, *, experiment: str, config_hash: str, seed: int) -
     if NAME.fullmatch(experiment) is None:
         raise ConfigError(f"experiment name {experiment!r} must match {NAME.pattern}")
     name = f"{config_hash}-s{seed}"
-    if _RUN_NAME.fullmatch(name) is None or NAME.fullmatch(name) is None:
-        raise ConfigError(f"a run needs a hash of 8 hexadecimal digits and a seed of 0 or more, got {name!r}")
+    if _NEW_NAME.fullmatch(name) is None or NAME.fullmatch(name) is None:
+        raise ConfigError(
+            f"a run needs a hash of {HASH_DIGITS} hexadecimal digits and a seed of 0 or more, got {name!r}"
+        )
     return Path(out) / experiment / name
+
+
+def short_path(path: Path) -> Path:
+    """Where a run of format 1 with this path's settings and seed would be, and what a person needs of a name."""
+    match = _RUN_NAME.fullmatch(path.name)
+    return path if match is None else path.with_name(f"{match[1][: format_1.HASH_DIGITS]}-s{match[2]}")
 
 
 def parse_run_path(path: Path) -> RunName | None:
@@ -46,6 +62,27 @@ def parse_run_path(path: Path) -> RunName | None:
     if match is None or NAME.fullmatch(path.parent.name) is None:
         return None
     return RunName(experiment=path.parent.name, config_hash=match[1], seed=int(match[2]))
+
+
+def require_fitting_name(path: Path, identity: RunIdentity, *, hashed: bool, source: str) -> None:
+    """`CorruptData` when a directory has the name of another run than the one in it; other names say nothing.
+
+    `hashed` is whether the digits in the name can be worked out from what the run stored, `source` where that is.
+    """
+    name = path.name if path.name not in ("", "..") else Path(os.path.abspath(path)).name
+    match = _RUN_NAME.fullmatch(name)
+    if match is None:
+        return
+    differences = []
+    if hashed and not identity.config_hash.startswith(match[1]):
+        differences.append(f"settings {identity.config_hash[: len(match[1])]}, not {match[1]}")
+    if identity.seed != int(match[2]):
+        differences.append(f"seed {identity.seed}, not {match[2]}")
+    if differences:
+        raise CorruptData(
+            f"{path} holds another run than its name says ({', '.join(differences)}, says {source}); "
+            "move it away or name it rightly"
+        )
 
 
 def check_writable(root: Path | str, option: str = "--out") -> None:

@@ -25,6 +25,12 @@ def portable_json(value: Any, *, indent: int | None = None) -> str:
     return json.dumps(_portable(value), sort_keys=True, indent=indent, allow_nan=False)
 
 
+def require_object(value: Any) -> None:
+    """ValueError unless this is a JSON object, such as the one that every file of a run carries."""
+    if not isinstance(value, dict):
+        raise ValueError(f"an object is needed, not {type(value).__name__}")
+
+
 def _require_plain(value: Any, *, where: str) -> None:
     if isinstance(value, dict):
         for key, item in value.items():

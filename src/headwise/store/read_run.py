@@ -26,10 +26,9 @@ def load_trajectory(path: Path | str) -> xr.Dataset:
     ('flow', 3)
     """
     run = RunDirectory(path)
-    if not run.config_path.exists():
-        raise ConfigError(f"{run.path} is not a run: it has no config.json; `headwise list --runs DIR` shows the runs")
+    run.require_begun()
     coordinates, attributes = run.read_coordinates()
-    metrics, snapshots = run.read_metrics(), run.read_snapshots()
+    metrics, snapshots = run.read_histories()
     if not metrics.variables and not snapshots.variables:
         raise ConfigError(f"{run.path} holds no measurements yet; let the run reach its first checkpoint")
     return assemble(

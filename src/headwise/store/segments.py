@@ -1,92 +1,50 @@
 """A history that grows by write-once segments, one per checkpoint interval, each naming the one before it.
 
 A growing file would be unreadable after a crash; a segment is either there and whole, or not there. Because every
-segment names its predecessor, a segment that went missing is noticed, not only one that was damaged.
+segment names its predecessor and the digest of its bytes, one that went missing or was exchanged is noticed, not only
+one that was damaged.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
 import numpy as np
 
 from headwise.core.errors import CorruptData
-from headwise.store.files import read_verified, remove, write_once
-from headwise.store.tables import decode_table, encode_table
-from headwise.store.tensors import decode_tensors, encode_tensors
+from headwise.core.system_errors import names_in
+from headwise.store.files import remove, verified, write_once
+from headwise.store.histories import Codec, History, checked_history, joined, signature
+from headwise.store.links import Link, decode_link, encode_link, link_to, marked, require_member
 
-SNAPSHOT_STEPS = "snapshot"
-
-
-@dataclass(frozen=True)
-class History:
-    """Steps in increasing order and, by name, arrays that have these steps as their first axis."""
-
-    steps: np.ndarray
-    variables: dict[str, np.ndarray]
+UNREADABLE = (ValueError, KeyError, TypeError)
+"""What decoding raises when bytes are not what a file of a run holds."""
 
 
 @dataclass(frozen=True)
-class Segment:
-    """The part of a history after segment `previous` (`None`: from the start)."""
+class ReadSegment:
+    """A segment on disk: its content and digest, or what is wrong with it."""
 
-    history: History
-    previous: int | None
-
-
-class Codec(Protocol):
-    """How a segment lies on disk."""
-
-    suffix: str
-
-    def encode(self, segment: Segment) -> bytes:
-        """The same bytes for the same segment."""
-        ...
-
-    def decode(self, content: bytes) -> Segment:
-        """The inverse of `encode`; ValueError when this is something else."""
-        ...
-
-
-class ParquetSegments:
-    """Metrics: many small variables, readable by any Parquet tool."""
-
-    suffix = ".parquet"
-
-    def encode(self, segment: Segment) -> bytes:
-        history = segment.history
-        return encode_table(history.steps, history.variables, metadata={"previous": segment.previous})
-
-    def decode(self, content: bytes) -> Segment:
-        steps, variables, metadata = decode_table(content)
-        return Segment(History(steps, variables), metadata["previous"])
-
-
-class SafetensorsSegments:
-    """Snapshots: few large arrays, such as attention maps."""
-
-    suffix = ".safetensors"
-
-    def encode(self, segment: Segment) -> bytes:
-        arrays = {SNAPSHOT_STEPS: segment.history.steps, **segment.history.variables}
-        return encode_tensors(arrays, metadata={"previous": segment.previous})
-
-    def decode(self, content: bytes) -> Segment:
-        arrays, metadata = decode_tensors(content)
-        return Segment(History(arrays.pop(SNAPSHOT_STEPS), arrays), metadata["previous"])
+    end: int
+    history: History | None = None
+    sha256: str | None = None
+    fault: CorruptData | None = None
 
 
 class SegmentChain:
-    """All segments of one kind in a run directory; `<kind>-<until><suffix>` covers the steps up to `until`."""
+    """All segments of one kind in a run directory; `<kind>-<until><suffix>` covers the steps up to `until`.
 
-    def __init__(self, directory: Path, *, kind: str, codec: Codec) -> None:
+    `identity` gives what every file of the run carries, `None` in format 1; it is asked only when there are segments.
+    """
+
+    def __init__(self, directory: Path, *, kind: str, codec: Codec, identity: Callable[[], str | None]) -> None:
         self.directory = directory
         self.kind = kind
         self.codec = codec
+        self.identity = identity
 
     def path(self, until: int) -> Path:
         """Where the segment that ends at step `until` is kept."""
@@ -101,45 +59,81 @@ class SegmentChain:
 
         Steps that are covered already, or not in order, are a mistake of the caller: ValueError.
         """
-        history = _checked_history(steps, variables, until=until)
+        history = checked_history(steps, variables, until=until)
         if not len(history.steps):
             return
         ends = self.ends()
         if ends and ends[-1] > until:
             raise ValueError(f"{self.kind} go on to step {ends[-1]}; discard what comes after a step before writing it")
-        previous = max((end for end in ends if end < until), default=None)
-        if previous is not None and history.steps[0] <= previous:
-            raise ValueError(f"step {history.steps[0]} is covered by the segment of {self.kind} up to {previous}")
-        write_once(self.path(until), self.codec.encode(Segment(history, previous)))
+        previous = self.newest(until - 1)
+        if previous is not None and history.steps[0] <= previous.end:
+            raise ValueError(f"step {history.steps[0]} is covered by the segment of {self.kind} up to {previous.end}")
+        write_once(self.path(until), self.codec.encode(history, self._metadata(until, previous)))
 
-    def read(self) -> History:
-        """Every segment, verified and joined; `CorruptData` when one is damaged or missing, or a step comes twice."""
+    def newest(self, step: int) -> Link | None:
+        """The last segment that ends at `step` or before."""
+        ends = [end for end in self.ends() if end <= step]
+        return link_to(ends[-1], self.path(ends[-1]), identity=self.identity()) if ends else None
+
+    def read(self, *, reach: Link | None = None) -> History:
+        """Every segment, verified and joined; `CorruptData` when one is damaged, missing or not of this run.
+
+        `reach` is the segment that a checkpoint names: without it the history would be cut short.
+        """
         parts: list[History] = []
-        previous: int | None = None
-        for end in self.ends():
-            parts.append(self._read_after(previous, end))
-            if _signature(parts[-1]) != _signature(parts[0]):
-                raise CorruptData(f"{self.path(end)} holds other variables or shapes than the segments before it")
-            previous = end
-        if not parts:
-            return History(np.zeros(0, np.int64), {})
-        steps = np.concatenate([part.steps for part in parts])
-        if np.any(steps[1:] <= steps[:-1]):
-            twice = steps[1:][steps[1:] <= steps[:-1]][0]
-            raise CorruptData(f"{self.directory}: {self.kind} hold step {twice} twice or out of order")
-        names = parts[0].variables
-        return History(steps, {name: np.concatenate([part.variables[name] for part in parts]) for name in names})
+        good: dict[int, str] = {}
+        for segment in self.inspect():
+            if segment.fault is not None:
+                raise segment.fault
+            assert segment.history is not None
+            assert segment.sha256 is not None
+            parts.append(segment.history)
+            good[segment.end] = segment.sha256
+        self.require_whole(reach, good=good)
+        return joined(parts)
+
+    def require_whole(self, link: Link | None, *, good: Mapping[int, str], fault: CorruptData | None = None) -> None:
+        """`CorruptData` unless the segment that a checkpoint names is there, undamaged, with all before it."""
+        if link is None:
+            return
+        if link.end not in good:
+            raise fault if fault is not None else CorruptData(f"{self.path(link.end)} is missing")
+        if link.sha256 is not None and link.sha256 != good[link.end]:
+            raise CorruptData(f"{self.path(link.end)} is not the one that the checkpoint after it was written with")
+
+    def inspect(self) -> Iterator[ReadSegment]:
+        """Every segment that is there, in order, each checked by itself and against the one before it."""
+        ends = self.ends()
+        identity = self.identity() if ends else None
+        before: ReadSegment | None = None
+        sound: History | None = None
+        for end in ends:
+            before = self._read(end, before, sound, identity=identity)
+            sound = before.history or sound
+            yield before
+
+    def intact(self) -> tuple[dict[int, str], CorruptData | None]:
+        """The undamaged segments before the first fault, their digests by their ends, and that fault."""
+        good: dict[int, str] = {}
+        for segment in self.inspect():
+            if segment.sha256 is None:
+                return good, segment.fault
+            good[segment.end] = segment.sha256
+        return good, None
 
     def intact_ends(self) -> tuple[list[int], CorruptData | None]:
         """The ends of the undamaged segments before the first fault, and that fault."""
-        good: list[int] = []
-        for end in self.ends():
-            try:
-                self._read_after(good[-1] if good else None, end)
-            except CorruptData as error:
-                return good, error
-            good.append(end)
-        return good, None
+        good, fault = self.intact()
+        return list(good), fault
+
+    def reaches(self, step: int) -> bool:
+        """Whether the segment of this step can be read, belongs to this run and ends there."""
+        try:
+            content = verified(self.path(step)).content
+            self._decode(content, step, identity=self.identity())
+        except (CorruptData, *UNREADABLE):
+            return False
+        return True
 
     def discard_after(self, step: int) -> None:
         """Drop the segments that end after `step`, newest first, so that what is left is whole at any moment."""
@@ -147,46 +141,53 @@ class SegmentChain:
             if end > step:
                 remove(self.path(end))
 
-    def _read_after(self, previous: int | None, end: int) -> History:
+    def _metadata(self, until: int, previous: Link | None) -> dict[str, object]:
+        identity = self.identity()
+        names = {"previous": encode_link(previous)}
+        return marked(names if identity is None else {**names, "until": until}, identity=identity)
+
+    def _read(
+        self, end: int, before: ReadSegment | None, sound: History | None, *, identity: str | None
+    ) -> ReadSegment:
         path = self.path(end)
         try:
-            segment = self.codec.decode(read_verified(path))
-        except (ValueError, KeyError) as error:
-            raise CorruptData(f"{path} is damaged: {error}".replace("\n", " ")) from error
-        if segment.previous != previous:
-            missing = self.path(segment.previous).name if segment.previous is not None else "nothing"
+            file = verified(path)
+            history, previous = self._decode(file.content, end, identity=identity)
+            self._require_follows(path, previous, before)
+            _require_continues(history, sound)
+        except CorruptData as fault:
+            return ReadSegment(end, fault=fault)
+        except UNREADABLE as error:
+            return ReadSegment(end, fault=CorruptData(f"{path} is damaged: {error}".replace("\n", " ")))
+        return ReadSegment(end, history, file.sha256)
+
+    def _decode(self, content: bytes, end: int, *, identity: str | None) -> tuple[History, Link | None]:
+        history, metadata = self.codec.decode(content)
+        require_member(metadata, identity=identity)
+        if identity is not None and metadata["until"] != end:
+            raise ValueError(f"it is the segment up to step {metadata['until']}")
+        return history, decode_link(metadata["previous"], identity=identity)
+
+    def _require_follows(self, path: Path, previous: Link | None, before: ReadSegment | None) -> None:
+        """What a segment names must be what lies before it; a damaged one before it is reported by itself."""
+        if (previous.end if previous else None) != (before.end if before else None):
+            missing = self.path(previous.end).name if previous else "nothing"
             raise CorruptData(f"{path} follows {missing}, which is not what is there before it")
-        return segment.history
+        named, found = previous.sha256 if previous else None, before.sha256 if before else None
+        if previous is not None and None not in (named, found) and named != found:
+            raise CorruptData(f"{self.path(previous.end)} is not the one that {path.name} was written after")
+
+
+def _require_continues(history: History, sound: History | None) -> None:
+    steps = history.steps if sound is None or not len(sound.steps) else np.append(sound.steps[-1], history.steps)
+    if np.any(steps[1:] <= steps[:-1]):
+        twice = steps[1:][steps[1:] <= steps[:-1]][0]
+        raise ValueError(f"it holds step {twice} twice or out of order")
+    if sound is not None and signature(history) != signature(sound):
+        raise ValueError("it holds other variables or shapes than the segments before it")
 
 
 def numbered(directory: Path, *, kind: str, suffix: str) -> list[int]:
     """The numbers of the files `<kind>-<number><suffix>` of a directory, ascending."""
-    pattern = re.compile(re.escape(kind) + r"-(\d{8}|[1-9]\d{8,})" + re.escape(suffix))
-    if not directory.is_dir():
-        return []
-    return sorted(int(match[1]) for entry in directory.iterdir() if (match := pattern.fullmatch(entry.name)))
-
-
-def _checked_history(steps: np.ndarray, variables: Mapping[str, np.ndarray], *, until: int) -> History:
-    """Steps as int64, or float64 where they are times; copies nothing that is in order already."""
-    if until < 0:
-        raise ValueError(f"a segment ends at step 0 or later, not {until}")
-    steps = np.asarray(steps)
-    steps = steps.astype(np.float64 if steps.dtype.kind == "f" else np.int64)
-    if steps.ndim != 1 or not np.all(np.isfinite(steps)) or np.any(steps[1:] <= steps[:-1]):
-        raise ValueError("steps must be one row of finite, strictly increasing numbers")
-    if len(steps) and (steps[0] < 0 or steps[-1] > until):
-        raise ValueError(f"steps {steps[0]} to {steps[-1]} do not lie between 0 and the segment's end {until}")
-    arrays = {name: np.asarray(values) for name, values in variables.items()}
-    for name, values in arrays.items():
-        if name in ("step", SNAPSHOT_STEPS):
-            raise ValueError(f"{name!r} is the name of the steps; call the variable otherwise")
-        if values.ndim == 0 or len(values) != len(steps):
-            raise ValueError(f"{name} has shape {values.shape}, its first axis must be the {len(steps)} steps")
-    return History(steps, arrays)
-
-
-def _signature(history: History) -> dict[str, tuple[tuple[int, ...], str]]:
-    """What every segment of a history must share."""
-    described = {name: (values.shape[1:], values.dtype.name) for name, values in history.variables.items()}
-    return {"step": ((), history.steps.dtype.name), **described}
+    pattern = re.compile(re.escape(kind) + r"-([0-9]{8}|[1-9][0-9]{8,})" + re.escape(suffix))
+    return sorted(int(match[1]) for name in names_in(directory) if (match := pattern.fullmatch(name)))

@@ -15,6 +15,7 @@ import numpy as np
 
 from headwise.core.variables import VARIABLES
 from headwise.store.arrays import storable
+from headwise.store.plain import require_object
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -52,10 +53,13 @@ def decode_table(content: bytes) -> tuple[np.ndarray, dict[str, np.ndarray], dic
     try:
         table = pq.read_table(pa.BufferReader(content), use_threads=False)
         metadata: dict[str, Any] = json.loads(table.schema.metadata[METADATA_KEY])
+        require_object(metadata)
         described = metadata.pop("variables")
         variables = {name: _values(table.column(name), len(table), about) for name, about in described.items()}
         steps = table.column(STEP_COLUMN).to_numpy()
-    except (pa.ArrowException, OSError, KeyError, TypeError) as error:
+    except MemoryError:  # the machine's, though the library counts it among its own
+        raise
+    except (pa.ArrowException, OSError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
         raise ValueError(f"not a table of a run: {error}") from error
     return steps, variables, metadata
 

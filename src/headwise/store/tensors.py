@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from headwise.store.arrays import storable
-from headwise.store.plain import exact_json
+from headwise.store.plain import exact_json, require_object
 
 METADATA_KEY = "headwise"
 
@@ -38,6 +38,7 @@ def decode_tensors(content: bytes) -> tuple[dict[str, np.ndarray], dict[str, Any
         (header_size,) = struct.unpack_from("<Q", content)
         header = json.loads(content[8 : 8 + header_size])
         metadata: dict[str, Any] = json.loads(header["__metadata__"][METADATA_KEY])
-    except (SafetensorError, KeyError, TypeError, struct.error) as error:
+        require_object(metadata)
+    except (SafetensorError, KeyError, TypeError, RecursionError, struct.error) as error:
         raise ValueError(f"not a tensor file of a run: {error}") from error
     return arrays, metadata

@@ -56,7 +56,8 @@ def find_runs(roots: Sequence[Path]) -> Found:
     for root in roots:
         for record in list_runs(root, care="full"):
             if record.status in ("damaged", "running", "interrupted"):
-                notes.append(f"left out, {record.status}: {record.path}")
+                why = f": {record.problem}" if record.problem else ""
+                notes.append(f"left out, {record.status}: {record.path}{why}")
                 continue
             first = kept.setdefault((record.experiment, record.config_hash, record.seed), record)
             if first is not record and not same_measurements(first.path, record.path):

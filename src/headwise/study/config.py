@@ -123,7 +123,7 @@ def scientific_content(config: RunConfig) -> dict[str, Any]:
 
 
 def config_hash(config: RunConfig) -> str:
-    """Eight digits that name a run's settings."""
+    """The digits that name a run's settings."""
     return content_hash(scientific_content(config))
 
 

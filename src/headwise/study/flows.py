@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from headwise.core.config import content_hash, validated
+from headwise.core.config import validated
 from headwise.core.errors import CorruptData
 from headwise.core.seeds import check_seed
 from headwise.core.text import wrap
 from headwise.flow.config import FlowConfig
-from headwise.store import RunDirectory, check_writable, describe_run, load_trajectory, now, run_path
+from headwise.store import RunDirectory, RunIdentity, check_writable, describe_run, find_run, load_trajectory, now
+from headwise.store.cures import to_be_removed
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -69,21 +70,27 @@ def keep_flow(config: FlowConfig = DEFAULT, seed: int = 0, *, out: Path | str = 
     config = validated(FlowConfig, config)
     check_seed(seed)
     run = RunDirectory(flow_path(config, seed, out))
-    manifest = run.read_manifest()
-    if manifest is None:
-        check_writable(out)
-        manifest = _solve_into(run, config, seed)
     try:
+        run.require_same(flow_identity(config, seed))
+        manifest = run.read_manifest()
+        if manifest is None:
+            check_writable(out)
+            manifest = _solve_into(run, config, seed)
         run.read_config()
         trajectory = load_trajectory(run.path)
     except CorruptData as error:
-        raise CorruptData(f"{error}; remove {run.path} to solve the flow again") from error
+        raise to_be_removed(error, run.path, then="solve the flow again") from error
     return StoredFlow(run.path, trajectory, manifest.get(RESULTS) or _results(config, seed))
 
 
 def flow_path(config: FlowConfig, seed: int, out: Path | str) -> Path:
     """Where a flow is kept."""
-    return run_path(out, experiment="flow", config_hash=content_hash(config.model_dump(mode="json")), seed=seed)
+    return find_run(out, experiment="flow", identity=flow_identity(config, seed))
+
+
+def flow_identity(config: FlowConfig, seed: int) -> RunIdentity:
+    """What every file of a flow carries: its settings and its seed."""
+    return RunIdentity(config.model_dump(mode="json"), seed)
 
 
 def _results(config: FlowConfig, seed: int) -> dict[str, Any]:
@@ -107,9 +114,11 @@ def _solve_into(run: RunDirectory, config: FlowConfig, seed: int) -> dict[str, A
     with run.writing():
         if (stored := run.read_manifest()) is not None:
             return stored
+        run.require_same(flow_identity(config, seed))
         run.discard_after(-1)
         run.start(
             config.model_dump(mode="json"),
+            identity=flow_identity(config, seed),
             coordinates=samples.coordinates,
             attributes={**samples.attributes, "experiment": "flow", "seed": seed},
         )

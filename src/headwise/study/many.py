@@ -17,12 +17,12 @@ from pathlib import Path
 from typing import Any, Literal
 
 from headwise.core.config import validated
-from headwise.core.errors import HeadwiseError, Interrupted, RunBusy
-from headwise.store import run_status
+from headwise.core.errors import CorruptData, HeadwiseError, Interrupted, RunBusy
+from headwise.store import RunDirectory, run_condition
 from headwise.study.config import RunConfig, config_hash, window_config
 from headwise.study.executors import InProcess, Pool
 from headwise.study.local_workers import stop_asked as worker_stop_asked
-from headwise.study.run_location import run_location
+from headwise.study.run_location import run_identity, run_location
 
 Ended = Literal["finished", "diverged", "failed"]
 
@@ -64,8 +64,19 @@ def with_prerequisites(configs: Iterable[RunConfig]) -> list[RunConfig]:
 
 
 def missing(configs: Sequence[RunConfig], out: Path | str) -> list[RunConfig]:
-    """Those that have not ended yet."""
-    return [config for config in configs if not (run_location(config, out) / "manifest.json").exists()]
+    """Those that have not ended yet; a run whose place is taken by another one is among them."""
+    return [config for config in configs if not _has_ended(config, out)]
+
+
+def _has_ended(config: RunConfig, out: Path | str) -> bool:
+    run = RunDirectory(run_location(config, out))
+    if not run.manifest_path.exists():
+        return False
+    try:
+        run.require_same(run_identity(config))
+    except CorruptData:
+        return False
+    return True
 
 
 def run_on_pool(
@@ -210,12 +221,12 @@ def _layers(configs: Sequence[RunConfig]) -> Iterator[list[RunConfig]]:
 
 
 def _outcome(path: Path, problem: str) -> Outcome:
-    status = run_status(path) if path.is_dir() else "interrupted"
+    status, damage = run_condition(path) if path.is_dir() else ("interrupted", "")
     if status == "finished":
         return Outcome(path, "finished")
     if status == "diverged":
         return Outcome(path, "diverged", "the loss became infinite")
-    return Outcome(path, "failed", problem or f"the run is {status}")
+    return Outcome(path, "failed", problem or damage or f"the run is {status}")
 
 
 _watching = threading.Event()

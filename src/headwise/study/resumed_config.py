@@ -6,7 +6,9 @@ from typing import Any
 
 from headwise.core.config import validated
 from headwise.core.errors import ConfigError, CorruptData
+from headwise.model.paths import choose
 from headwise.store import OnDamage, RunDirectory
+from headwise.store.documents import json_digest
 from headwise.study.config import RunConfig
 
 
@@ -26,6 +28,12 @@ def with_stored_compute(config: RunConfig, run: RunDirectory, *, on_damage: OnDa
             f"--path {asked}: {run.path} was begun with --path {stored.path}; resume with that or choose another --out"
         )
     return config.changed({"compute": stored})
+
+
+def begun_digest(config: RunConfig) -> str:
+    """The digest of the config.json that a run of this config would be begun with here and now."""
+    path = choose(config.model, config.compute).path
+    return json_digest(config.changed({"compute.path": path}).model_dump(mode="json"))
 
 
 def as_stored(config: RunConfig, run: RunDirectory, *, on_damage: OnDamage) -> dict[str, Any]:

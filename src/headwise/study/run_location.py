@@ -1,13 +1,18 @@
-"""Where a run is kept, found or not; needs no torch."""
+"""Where a run is kept, found or not, and what makes it the run that was asked for; needs no torch."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from headwise.store import run_path
-from headwise.study.config import RunConfig, config_hash
+from headwise.store import RunIdentity, find_run
+from headwise.study.config import RunConfig, scientific_content
+
+
+def run_identity(config: RunConfig) -> RunIdentity:
+    """What every file of a run carries: what its results depend on, and its seed."""
+    return RunIdentity(scientific_content(config), config.seed)
 
 
 def run_location(config: RunConfig, out: Path | str) -> Path:
     """The directory of a run: its experiment, the hash of its settings and its seed name it."""
-    return run_path(out, experiment=config.experiment, config_hash=config_hash(config), seed=config.seed)
+    return find_run(out, experiment=config.experiment, identity=run_identity(config))

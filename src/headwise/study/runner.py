@@ -11,12 +11,13 @@ from pathlib import Path
 
 import torch
 
+from headwise.core.errors import CorruptData, RunFailed
 from headwise.model.paths import choose
 from headwise.store import OnDamage, RunDirectory, check_writable
 from headwise.study.config import RunConfig, window_config
 from headwise.study.prepared_run import PreparedRun
-from headwise.study.resumed_config import with_stored_compute
-from headwise.study.run_location import run_location
+from headwise.study.resumed_config import begun_digest, with_stored_compute
+from headwise.study.run_location import run_identity, run_location
 from headwise.study.train_run import Notify, Report, StopAsked, train_run
 
 
@@ -36,7 +37,7 @@ def execute(
     raised between two steps once `stop_asked` returns true; the state is saved before.
     """
     run = RunDirectory(run_location(config, out))
-    if on_damage == "refuse" and run.read_manifest() is not None:
+    if _is_over(run, config, on_damage=on_damage):
         return run
     check_writable(out)
     windows: dict[int, RunDirectory] = {}
@@ -55,7 +56,7 @@ def execute(
             pass
     prepared = PreparedRun(config, windows)
     with run.writing():
-        if on_damage == "refuse" and run.read_manifest() is not None:
+        if _is_over(run, config, on_damage=on_damage):
             return run
         train_run(
             prepared,
@@ -67,3 +68,21 @@ def execute(
             argv=argv or sys.argv,
         )
     return run
+
+
+def _is_over(run: RunDirectory, config: RunConfig, *, on_damage: OnDamage) -> bool:
+    """Whether a run needs nothing more, once it is the one asked for; with `recover` only if it is whole to the end."""
+    run.require_same(run_identity(config), on_damage=on_damage, config_sha256=begun_digest(config))
+    if on_damage == "refuse":
+        if run.read_manifest() is None:
+            return False
+        run.read_config()
+        return True
+    try:
+        if run.read_manifest() is None:
+            return False
+        run.verify()
+        run.final_checkpoint()
+    except (CorruptData, RunFailed):
+        return False
+    return True

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from headwise.core.errors import ConfigError
 from headwise.core.plain import plain
 from headwise.store import RunDirectory, RunStatus, load_trajectory, run_status, steps_done
 from headwise.study.summary_text import summary_text
@@ -56,10 +55,7 @@ def show(run: Path | str) -> RunSummary:
     ('finished', 30, 2.07)
     """
     directory = RunDirectory(run)
-    if not directory.config_path.exists():
-        raise ConfigError(
-            f"{directory.path} is not a run: it has no config.json; `headwise list --runs DIR` shows the runs"
-        )
+    directory.require_begun()
     manifest = directory.read_manifest()
     trajectory = load_trajectory(run) if directory.metrics.ends() else None
     return RunSummary(

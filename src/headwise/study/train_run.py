@@ -19,6 +19,7 @@ from headwise.study.kernel_change import kernel_change, kernel_of
 from headwise.study.prepared_run import PreparedRun
 from headwise.study.recorder import Recorder
 from headwise.study.resumed_config import as_stored
+from headwise.study.run_location import run_identity
 from headwise.training.loop import Diverged, Training, advance
 from headwise.training.state import pack, unpack
 
@@ -55,6 +56,7 @@ def train_run(
     model = prepared.engine.decoder
     run.start(
         as_stored(config, run, on_damage=on_damage),
+        identity=run_identity(config),
         coordinates=prepared.evaluator.coordinates(),
         attributes=prepared.attributes(),
         on_damage=on_damage,

@@ -10,7 +10,6 @@ import torch
 from torch import Tensor
 
 from headwise.core.config import validated
-from headwise.core.errors import ConfigError
 from headwise.model.engine import Engine
 from headwise.model.input_rows import as_sequences, input_rows
 from headwise.model.paths import make_engine
@@ -35,11 +34,9 @@ def window_predictions(run: RunDirectory, sequences: np.ndarray) -> np.ndarray:
 
 
 def trained_engine(run: RunDirectory) -> tuple[RunConfig, Engine]:
-    """A stored run's model with its latest weights."""
+    """The model of a run that is over, with the weights it ended with."""
     config = validated(RunConfig, run.read_config())
-    checkpoint = run.latest_checkpoint()
-    if checkpoint is None:
-        raise ConfigError(f"{run.path} has no checkpoint yet; let it reach one")
+    checkpoint = run.final_checkpoint()
     decoder = new_decoder(config)
     load_weights(checkpoint.arrays, decoder)
     return config, make_engine(decoder, config.compute, dropout_seed=0)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headwise.core.errors import ConfigError
-from headwise.store import RunDirectory, load_trajectory, run_status
+from headwise.store import RunDirectory, load_trajectory, run_status, short_path
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -38,7 +38,7 @@ def read_member(path: Path | str) -> Member:
     seed = config.get("seed", trajectory.attrs.get("seed"))
     return Member(
         trajectory=trajectory,
-        label=run.path.name,
+        label=short_path(run.path).name,
         seed=seed if isinstance(seed, int | str) else None,
         status=str(manifest["status"]) if manifest else run_status(run.path),
         config=config,
@@ -52,10 +52,10 @@ def find_runs(paths: Sequence[Path]) -> list[Path]:
     for path in paths:
         if not path.exists():
             raise ConfigError(f"{path} does not exist; `headwise list --runs DIR` shows the runs")
-        if RunDirectory(path).config_path.exists() or not path.is_dir():
+        if RunDirectory(path).is_begun() or not path.is_dir():
             inside = [path]
         else:
-            inside = sorted(config.parent for depth in ("*", "*/*") for config in path.glob(f"{depth}/config.json"))
-            inside = inside or [path]
+            below = (folder for depth in ("*", "*/*") for folder in path.glob(depth) if folder.is_dir())
+            inside = sorted(folder for folder in below if RunDirectory(folder).is_begun()) or [path]
         found += [run for run in inside if run not in found]
     return found

@@ -1,0 +1,59 @@
+"""The settings of a probe over a folder of checkpoints."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from headwise.core.config import Config, validated
+from headwise.core.errors import ConfigError
+from headwise.probe.probing import Induction
+from headwise.probe.sequences import Kind
+
+
+class FolderConfig(Config):
+    """What is shown to every checkpoint and what is kept of it."""
+
+    source: Annotated[str, Field(description="name of the folder of checkpoints")]
+    tokens: Annotated[str, Field(description="kind of synthetic sequences, or the digest of the token file")]
+    sequences: Annotated[int, Field(ge=1, le=100_000)] = 16
+    length: Annotated[int, Field(ge=2, le=1_000_000)] = 64
+    lags: Annotated[int, Field(ge=1, le=4096)] = 64
+    induction: Induction = "on"
+    measured: Annotated[
+        Literal["roles"], Field(description="what a record holds; a probe that held less is another run")
+    ] = "roles"
+    corpus: Annotated[str | None, Field(description="digest of the file that n-grams are counted on")] = None
+    seed: Annotated[int, Field(ge=0)] = 0
+
+
+def folder_config(
+    folder: Path,
+    *,
+    tokens: Path | Kind,
+    sequences: int,
+    length: int,
+    lags: int,
+    induction: Induction,
+    seed: int,
+    corpus: Path | None = None,
+) -> FolderConfig:
+    """The settings of a probe; files of tokens are named by their content."""
+    shown = file_digest(tokens, option="--tokens") if isinstance(tokens, Path) else tokens
+    counted = None if corpus is None else file_digest(corpus, option="--corpus")
+    values = {"source": folder.resolve().name, "tokens": shown, "sequences": sequences, "length": length}
+    return validated(FolderConfig, {**values, "lags": lags, "induction": induction, "corpus": counted, "seed": seed})
+
+
+def file_digest(path: Path, *, option: str) -> str:
+    """SHA-256 of a file's content."""
+    if path.exists() and not path.is_file():
+        raise ConfigError(f"{option} {path} is not an ordinary file; give ids as .npy or .json, or text as .txt")
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise ConfigError(f"{option} {path} cannot be read: {error.strerror or error}") from None
