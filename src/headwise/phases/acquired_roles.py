@@ -18,6 +18,7 @@ from statistics import NormalDist
 import numpy as np
 import xarray as xr
 
+from headwise.phases.blind_spots import short_context
 from headwise.phases.chance import excess_share
 from headwise.phases.config import Thresholds
 from headwise.phases.heads import Hold, find_holds, spike_window
@@ -27,6 +28,8 @@ from headwise.phases.series import Series, without_spikes
 from headwise.phases.sources import HeadSource
 from headwise.phases.undecided import Undecided
 
+OF_COPIES = ("induction", "duplicate")
+"""Roles that ask for earlier copies of a token."""
 BEYOND_DRIFT = 0.5
 """Score from which a role is no drift even where the loss does not move."""
 
@@ -74,6 +77,8 @@ def find_roles(
             continue
         for event, hold, place in _events(table, own):
             reason = _doubt(table, hold, place, thresholds, tested=tested)
+            if reason is None and event.role in OF_COPIES and short_context(source):
+                reason = "contexts are too short for copies of a token to tell"
             if reason is None and loss_moves is False and event.score < BEYOND_DRIFT:
                 reason = "the loss does not move, so this may be drift"
             if reason is None:

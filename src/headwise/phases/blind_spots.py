@@ -12,8 +12,8 @@ FEW_LOOKS = 20
 """Below this many looks an event between two of them is easily missed."""
 WIDE = 0.1
 """Share of the run between two looks in which whatever begins and ends is not seen."""
-SHORT = 0.25
-"""Chance of a query's own token from which contexts are short: it sees about four tokens."""
+SHORT = 8
+"""Tokens that a query must be able to see before its attention to copies and lags tells much."""
 
 
 def blind_spots(trajectory: xr.Dataset, source: HeadSource | str, thresholds: Thresholds) -> list[str]:
@@ -28,11 +28,13 @@ def blind_spots(trajectory: xr.Dataset, source: HeadSource | str, thresholds: Th
         if gaps[widest] > WIDE * (steps[-1] - steps[0]) and len(steps) >= thresholds.evaluations:
             where = f"between {steps[widest]:.4g} and {steps[widest + 1]:.4g}"
             notes.append(f"looks: nobody looked {where}; what began and ended there is not seen")
-    if not isinstance(source, str) and source.chance is not None and 1 in source.lags:
-        own = float(source.chance[-1, source.lags.index(1)])
-        if own >= SHORT:
-            notes.append(
-                f"heads: contexts are short (even attention gives the own token {own:.2f}); what a head does with "
-                "longer ones is not seen"
-            )
+    if short_context(source):
+        notes.append("heads: contexts are short; what heads do with longer ones, induction above all, is not seen")
     return notes
+
+
+def short_context(source: HeadSource | str) -> bool:
+    """Whether no query sees as many tokens as it takes."""
+    if isinstance(source, str) or source.chance is None:
+        return False
+    return int((source.chance[-1] > 0).sum()) < SHORT

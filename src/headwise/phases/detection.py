@@ -31,6 +31,7 @@ from headwise.phases.sources import (
     HeadSource,
     head_source,
     in_time_order,
+    largest_lags,
     predictor_distances,
     value_coefficients,
 )
@@ -184,7 +185,11 @@ def _heads(
     own = thresholds_of_roles(thresholds) if source.found else thresholds
     together = read_heads(steps, shares.reshape(count, blocks * heads, -1), source.patterns, own)
     each = tuple(read_heads(steps, shares[:, b], source.patterns, own) for b in range(blocks))
-    events = tuple(find_events(one, heads, own, b + 1, loss_moves=loss_moves) for b, one in enumerate(each))
+    lags = largest_lags(source, count)
+    events = tuple(
+        find_events(one, heads, own, b + 1, loss_moves=loss_moves, largest_lag=None if lags is None else lags[:, b])
+        for b, one in enumerate(each)
+    )
     return replace(together, notes=(*notes, *together.notes)), each, events
 
 

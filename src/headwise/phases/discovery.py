@@ -22,7 +22,7 @@ from headwise.phases.chance import OWN_TOKEN, excess_share
 from headwise.phases.patterns import Pattern
 
 STANDING_OUT = 0.1
-"""A lag stands out where a head's excess share of it is this large, or at least twice what it would get by chance..."""
+"""A lag stands out where a head's excess share of it is this large..."""
 BESIDE_THE_LARGEST = 0.35
 """...and this share of the head's largest excess share at the time."""
 TOGETHER = 0.12
@@ -50,7 +50,7 @@ def find_patterns(attention: np.ndarray, lags: np.ndarray, chance: np.ndarray | 
     by_head = chance[:, None]
     excess = excess_share(attention, by_head)
     largest = excess.max(axis=-1, keepdims=True)
-    standing = (excess >= np.minimum(STANDING_OUT, 2 * by_head)) & (excess >= BESIDE_THE_LARGEST * largest)
+    standing = (excess >= STANDING_OUT) & (excess >= BESIDE_THE_LARGEST * largest)
     sustained = standing.sum(axis=0).max(axis=0) >= max(2, 0.03 * len(attention))
     active = np.flatnonzero(sustained)
     if not len(active):
@@ -74,8 +74,8 @@ def _alike(attention: np.ndarray, chance: np.ndarray, lags: np.ndarray) -> list[
     if not attending.any():
         return [lags]
     profiles = part / np.maximum(part.sum(axis=-1, keepdims=True), 1e-12)
-    usual = np.median(profiles[attending], axis=0)
-    moved = np.abs(profiles - usual / usual.sum()).sum(axis=-1) / 2 > ALIKE
+    usual = profiles[attending].mean(axis=0)
+    moved = np.abs(profiles - usual).sum(axis=-1) / 2 > ALIKE
     looks = attending.sum(axis=0)
     differing = (moved & attending).sum(axis=0) / np.maximum(looks, 1)
     if (differing[looks >= 2] > SELDOM).any():

@@ -10,7 +10,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+import numpy as np
 
 from headwise.core.events import Label, Offshoot
 from headwise.phases.competition import Shared, Span, common_stretches, long_enough, until_somebody_leaves
@@ -19,6 +21,9 @@ from headwise.phases.heads import Copying, HeadsView
 from headwise.phases.leaving import Change, find_changes
 from headwise.phases.series import Series
 from headwise.phases.undecided import Undecided
+
+STANDS_OUT = 0.15
+"""Excess share of one lag from which a found pattern of several lags is more than a blur."""
 
 
 @dataclass(frozen=True)
@@ -45,9 +50,16 @@ class Events:
 
 
 def find_events(
-    view: HeadsView, heads: int, thresholds: Thresholds, block: int = 1, *, loss_moves: bool | None = None
+    view: HeadsView,
+    heads: int,
+    thresholds: Thresholds,
+    block: int = 1,
+    *,
+    loss_moves: bool | None = None,
+    largest_lag: np.ndarray | None = None,
 ) -> Events:
-    """Phases and events of one block's heads. `loss_moves` is None where no loss was recorded.
+    """Phases and events of one block's heads. `loss_moves` is None where no loss was recorded. `largest_lag` is, for
+    found patterns, the largest excess share of one lag of each pattern, (step, head, pattern).
 
     While the loss is known not to move, heads that change their pattern drift: every change is one nobody can tell.
     """
@@ -57,6 +69,8 @@ def find_events(
     series = Series(view.steps, view.shares)
     paths = {head: [c for c in view.copying if c.head == head] for head in range(1, heads + 1)}
     changes = find_changes(series, view.holds, view.patterns, thresholds, block) if heads > 1 else []
+    if largest_lag is not None:
+        changes = [_one_lag(change, view, largest_lag) for change in changes]
     sure = [] if loss_moves is False else changes
     offshoots = [change.event for change in sure if change.kind == "leaves"]
     competitive, shared = _common(view, series, offshoots, thresholds, block, loss_moves=loss_moves)
@@ -73,14 +87,22 @@ def find_events(
     )
 
 
+def _one_lag(change: Change, view: HeadsView, largest_lag: np.ndarray) -> Change:
+    """The change, or none that can be told where the new pattern is spread so thinly that no lag of it stands out."""
+    labels = [pattern.label for pattern in view.patterns]
+    later = view.steps >= change.event.step
+    curve = largest_lag[later, change.event.head - 1, labels.index(change.event.target)]
+    if not len(curve) or curve.max() >= STANDS_OUT:
+        return change
+    return replace(change, kind="cannot tell", reason="no single lag of the new pattern stands out")
+
+
 def open_changes(events: Events) -> list[Undecided]:
     """What a block's heads may have done: changes that nobody can tell, and a pattern that is merely shared."""
     found = []
     for change in events.unsure:
         event = change.event
-        reason = f"the old pattern loses {change.fall:.0%} of its height"
-        if change.kind != "cannot tell":
-            reason = "the loss does not move, so this may be drift"
+        reason = change.reason or "the loss does not move, so this may be drift"
         what = f"leaves or adds: {event.source} to {event.target}"
         found.append(Undecided(what, reason, event.block, event.head, event.step))
     return found
@@ -103,13 +125,19 @@ def _common(
         span = until_somebody_leaves(stretch, offshoots, label)
         left = any(o.source == label and o.step >= span.end for o in offshoots)
         learning = bool(loss_moves) and isinstance(label, int) and len(view.patterns) > 1
-        if (left or learning) and long_enough(series, span, thresholds):
+        if (left or learning) and long_enough(series, _with_leaving(stretch, span, offshoots), thresholds):
             spans.append(span)
         else:
             shared.append(Shared(block, label, stretch))
     if spans:
         return max(spans, key=lambda span: span.end - span.start), None
     return None, max(shared, key=lambda one: one.span.end - one.span.start, default=None)
+
+
+def _with_leaving(stretch: Span, span: Span, offshoots: Sequence[Offshoot]) -> Span:
+    """The competitive phase with the time that the first head takes to leave, as far as all heads still agree."""
+    ends = [o.interval[1] for o in offshoots if o.step == span.end and o.interval is not None]
+    return Span(span.start, max(span.end, min([stretch.end, *ends])))
 
 
 def _specialisation(paths: dict[int, list[Copying]], last: float) -> Specialisation:

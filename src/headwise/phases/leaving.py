@@ -2,8 +2,8 @@
 
 The old pattern is the one that was the head's largest until then. If it falls by `fallen` of its height the head has
 left it, an *offshoot*. If it falls by less than `shaken` the head has kept it and *adds* the new one. In between nobody
-can tell. What a head takes up at about the same time it takes up together, and what it held before it returns to;
-neither is an event here.
+can tell. Patterns that a head takes up at about the same time are no event, unless the larger one is left for the
+smaller one later. What a head held before it returns to, and that is no event either.
 """
 
 from __future__ import annotations
@@ -24,6 +24,8 @@ from headwise.phases.series import Series
 BEGUN_TO_FALL = 0.1
 """A head leaves once its old pattern has lost this share of its height and it holds the new one."""
 
+FEWEST_LOOKS = 2
+"""Looks for which a pattern must have been the largest."""
 HIGH = 0.8
 """A pattern's height is this quantile of its share until a new one rises."""
 
@@ -32,11 +34,15 @@ Kind = Literal["leaves", "adds", "cannot tell"]
 
 @dataclass(frozen=True)
 class Change:
-    """A head takes up a pattern while it has another one: `fall` is how much of the old one's height is lost."""
+    """A head takes up a pattern while it has another one: `fall` is how much of the old one's height is lost.
+
+    `reason` says why one cannot tell what it is, where that is so.
+    """
 
     kind: Kind
     event: Offshoot
     fall: float
+    reason: str = ""
 
 
 def find_changes(
@@ -57,8 +63,16 @@ def _of_head(
     ordered = sorted(holds, key=lambda hold: hold.start)
     found = []
     for i, new in enumerate(ordered):
+        if any(h.pattern == new.pattern for h in ordered[:i]):
+            continue
         earlier = [h for h in ordered[:i] if new.start - h.start > _together(series, h, thresholds)]
-        if not earlier or any(h.pattern == new.pattern for h in ordered[:i]):
+        if not earlier:
+            found += [
+                change
+                for other in ordered[:i]
+                for old, kept in ((other, new), (new, other))
+                if (change := _outgrown(series, old, kept, patterns, thresholds, block)) is not None
+            ]
             continue
         old = _largest(series, earlier, new)
         until = next((h.first for h in ordered[i + 1 :] if h.pattern not in (old.pattern, new.pattern)), None)
@@ -90,7 +104,7 @@ def _change(
     series: Series, old: Hold, new: Hold, end: int, patterns: Sequence[Pattern], thresholds: Thresholds, block: int
 ) -> Change:
     curve = series.values[:, new.head - 1, old.pattern]
-    begun = max(old.first, _look_before(series, new))
+    begun = max(old.first, new.first)
     top = _top(curve, old.first, begun)
     height = float(np.quantile(curve[old.first : begun + 1], HIGH))
     lowest = float(curve[new.first : end + 1].min())
@@ -102,8 +116,38 @@ def _change(
         low = new.first + int(np.argmin(curve[new.first : end + 1]))
         interval = hull(interval, fall_interval(series.steps, curve, top, max(low, top)))
         step = max(step, _passage(series, curve, top, height * (1 - BEGUN_TO_FALL)))
+    reason = f"the old pattern loses {fall:.0%} of its height" if kind == "cannot tell" else ""
     event = Offshoot(step, new.head, patterns[old.pattern].label, patterns[new.pattern].label, block, interval)
-    return Change(kind, event, fall)
+    return Change(kind, event, fall, reason)
+
+
+def _outgrown(
+    series: Series, old: Hold, new: Hold, patterns: Sequence[Pattern], thresholds: Thresholds, block: int
+) -> Change | None:
+    """Of two patterns taken up together, the larger one left for the smaller one; None if that did not happen.
+
+    The larger one must have been the larger for as long as competition lasts, and must have fallen for good.
+    """
+    mine, other = (series.values[:, new.head - 1, hold.pattern] for hold in (old, new))
+    first, last = max(old.first, new.first), new.last
+    if last <= first:
+        return None
+    ahead = mine[first : last + 1] >= other[first : last + 1]
+    passed = first + int(np.argmin(ahead))
+    if ahead.all() or ahead[passed - first :].any() or passed - first < FEWEST_LOOKS:
+        return None
+    age = float(series.steps[first]) - series.start
+    height = float(np.quantile(mine[first:passed], HIGH))
+    fall = 1 - max(float(mine[passed : last + 1].min()), 0.0) / height
+    if series.steps[passed] - series.steps[first] < thresholds.log_time * age or fall < thresholds.fallen:
+        return None
+    top = _top(mine, first, passed)
+    low = passed + int(np.argmin(mine[passed : last + 1]))
+    crossing = float(series.steps[passed - 1]), float(series.steps[passed])
+    interval = hull(fall_interval(series.steps, mine, top, low), crossing)
+    step = float(np.clip(_passage(series, mine, top, height * (1 - BEGUN_TO_FALL)), *interval))
+    labels = patterns[old.pattern].label, patterns[new.pattern].label
+    return Change("leaves", Offshoot(step, new.head, *labels, block, interval), fall)
 
 
 def _top(curve: np.ndarray, first: int, begun: int) -> int:

@@ -11,7 +11,7 @@ import xarray as xr
 
 from headwise.core.errors import ConfigError
 from headwise.core.trajectory import attribute
-from headwise.phases.chance import chance_of_lags
+from headwise.phases.chance import chance_of_lags, excess_share
 from headwise.phases.discovery import find_patterns
 from headwise.phases.patterns import Pattern, excess_shares, ideal_patterns, pattern_shares
 
@@ -92,13 +92,33 @@ def _from_lags(trajectory: xr.Dataset, groups: Groups) -> HeadSource | str:
             notes.append(f"heads: lags {unseen} of the groups were not recorded; they count as unattended")
         shares = pattern_shares(attention, lags, patterns)
     else:
-        patterns = find_patterns(attention.reshape(len(steps), -1, len(lags)), np.array(lags), chance)
+        patterns, shares = _found(attention, lags, chance)
         found = "; ".join(f"lags {p.label}" for p in patterns) or "none"
         notes.append(f"heads: groups are not known; patterns found in the attention: {found}")
-        shares = excess_shares(attention, lags, patterns, chance[:, None, None])
     return HeadSource(
         steps, shares, tuple(patterns), tuple(notes), tuple(lags), attention, chance, error, found=not given
     )
+
+
+def _found(attention: np.ndarray, lags: list[int], chance: np.ndarray) -> tuple[list[Pattern], np.ndarray]:
+    """The patterns of every block and the shares of all of them; a block has no share of what only others show."""
+    own = [find_patterns(attention[:, block], np.array(lags), chance) for block in range(attention.shape[1])]
+    patterns = list({pattern.lags: pattern for block in own for pattern in block}.values())
+    shares = excess_shares(attention, lags, patterns, chance[:, None, None])
+    for block, shown in enumerate(own):
+        shares[:, block, :, [i for i, pattern in enumerate(patterns) if pattern not in shown]] = 0
+    return patterns, shares
+
+
+def largest_lags(source: HeadSource, looks: int) -> np.ndarray | None:
+    """Of found patterns the largest excess share of one of their lags, (step, block, head, pattern), at the last
+    looks.
+    """
+    if not source.found or source.attention is None or source.chance is None or not source.patterns:
+        return None
+    excess = excess_share(source.attention[-looks:], source.chance[-looks:, None, None])
+    column = {lag: i for i, lag in enumerate(source.lags)}
+    return np.stack([excess[..., [column[lag] for lag in p.lags]].max(axis=-1) for p in source.patterns], axis=-1)
 
 
 def value_coefficients(trajectory: xr.Dataset) -> tuple[np.ndarray, np.ndarray, list[Any]] | str:

@@ -129,7 +129,13 @@ def _composed(parts: Sequence[Part]) -> list[list[Part]]:
             groups[-1].append(part)
         else:
             groups.append([part])
-    return [group for group in groups if len({part.block for part in group}) > 1]
+    return [group for group in groups if _compose(group)]
+
+
+def _compose(group: Sequence[Part]) -> bool:
+    """Whether a head that looks for copies stands above a layer in which another head took up something with it."""
+    above = [part.block for part in group if part.kind == f"{role_words('induction')} head" and part.block is not None]
+    return any(part.block is not None and part.block < block for block in above for part in group)
 
 
 def _counted(parts: Sequence[Part]) -> list[tuple[Part, int]]:

@@ -1,0 +1,115 @@
+"""Drops of a loss without a lower end: against curves whose drops are known, and against curves that only slow down."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from lag_runs import STEPS, falling, lag_run, ramp
+
+from headwise.core.trajectory import assemble
+from headwise.phases.config import DEFAULT
+from headwise.phases.detection import detect
+from headwise.phases.drops import find_drops
+from headwise.phases.series import Series, noise_level
+
+
+def drops(loss: np.ndarray, steps: np.ndarray = STEPS) -> list[tuple[float, tuple[float, float]]]:
+    noise = float(noise_level(loss[:, None])[0])
+    return [(d.middle, d.interval) for d in find_drops(Series(steps, loss), noise, DEFAULT) if d.framed]
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    rates=st.lists(st.floats(0.2, 300), min_size=1, max_size=4),
+    weights=st.lists(st.floats(0.05, 1), min_size=4, max_size=4),
+    floor=st.floats(0, 2),
+)
+def test_what_only_slows_down_has_no_drop(rates: list[float], weights: list[float], floor: float) -> None:
+    """Mixtures of decaying exponentials are convex, with or without the logarithm."""
+    time = STEPS / STEPS[-1]
+    assert drops(floor + sum(w * np.exp(-r * time) for r, w in zip(rates, weights, strict=False))) == []
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    places=st.lists(st.floats(150, 850), min_size=1, max_size=3).filter(
+        lambda p: len(p) == 1 or np.diff(sorted(p)).min() > 150
+    ),
+    falls=st.lists(st.floats(0.1, 1), min_size=3, max_size=3),
+    descent=st.floats(0, 1),
+)
+def test_drops_are_found_where_they_are(places: list[float], falls: list[float], descent: float) -> None:
+    loss = 3 + descent * np.exp(-STEPS / 20)
+    for place, fall in zip(sorted(places), falls, strict=False):
+        loss = loss - fall * ramp(place, width=50)
+    found = drops(loss)
+    assert len(found) == len(places)
+    for (middle, (low, high)), place in zip(found, sorted(places), strict=True):
+        assert middle == pytest.approx(place, abs=15)
+        assert low <= place <= high
+
+
+@pytest.mark.parametrize("sigma", [0.002, 0.02])
+def test_noise_is_no_drop(sigma: float) -> None:
+    rng = np.random.default_rng(0)
+    slow = [np.exp(-STEPS / 100), (1 + STEPS / 10) ** -0.5, 0 * STEPS]
+    false = [bool(drops(3 + shape + sigma * rng.normal(size=len(STEPS)))) for shape in slow for _ in range(40)]
+    assert np.mean(false) <= 0.05
+
+
+def test_a_run_that_ends_while_the_loss_falls_does_not_end_a_stage() -> None:
+    report = detect(lag_run([[{}, {}]], loss=falling(400, 990)))
+    assert report.loss.boundaries == pytest.approx((400,), abs=15)
+    assert any("falling fast at the end" in note for note in report.notes)
+
+
+def test_no_drop_is_no_stage_and_no_agreement() -> None:
+    report = detect(lag_run([[{3: 0.8 * ramp(20)}, {3: 0.8 * ramp(20)}]], loss=3 * np.exp(-STEPS / 200)))
+    assert report.loss.stages == ()
+    assert report.loss.possible
+    assert report.agreement.agrees is None
+    assert any("no stage found" in note for note in report.notes)
+    assert "before anything is learned" not in str(report)
+    assert "agree" not in str(report)
+
+
+def split_run(**losses: np.ndarray) -> dict[str, np.ndarray]:
+    return {name: np.asarray(values, dtype=float) for name, values in losses.items()}
+
+
+def boundaries(losses: dict[str, np.ndarray], **more: np.ndarray) -> tuple[float, ...]:
+    run = assemble({"loss": np.stack(list(losses.values()), axis=1), **more}, {"step": STEPS, "split": list(losses)})
+    return detect(run).loss.boundaries
+
+
+def test_validation_is_read_before_the_looks_batch_before_training() -> None:
+    losses = split_run(train=falling(200), look=falling(500), validation=falling(800))
+    assert boundaries(losses) == pytest.approx((800,), abs=15)
+    losses["validation"][:] = np.nan
+    assert boundaries(losses) == pytest.approx((500,), abs=15)
+    losses["look"][:] = np.nan
+    assert boundaries(losses) == pytest.approx((200,), abs=15)
+
+
+def test_a_training_mean_belongs_to_the_middle_of_its_interval() -> None:
+    times = (STEPS - 50)[:, None]
+    assert boundaries(split_run(train=falling(500)), loss_time=times) == pytest.approx((450,), abs=15)
+
+
+def test_a_training_mean_is_as_noisy_as_its_standard_error_says() -> None:
+    """A drop of one standard error is none, however smooth the curve happens to be."""
+    curve = split_run(train=falling(500, noise=0))
+    spread, count = np.full((len(STEPS), 1), 5.0), np.full((len(STEPS), 1), 100.0)
+    assert boundaries(curve, loss_spread=spread / 1000, loss_count=count) == pytest.approx((500,), abs=15)
+    assert boundaries(curve, loss_spread=spread, loss_count=count) == ()
+
+
+def test_a_loss_that_is_only_logged_now_and_then_is_not_read_twice() -> None:
+    """Logged every 300 steps and held between: four values are too few for stages, whatever plateaus they make."""
+    held = falling(60)[(STEPS // 300).astype(int) * 30]
+    run = assemble({"loss": held[:, None]}, {"step": STEPS, "split": ["train"]})
+    report = detect(run)
+    assert report.loss.stages == ()
+    assert any("too few" in note for note in report.notes)
