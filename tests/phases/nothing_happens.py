@@ -1,5 +1,4 @@
-"""Models in which nothing happens: heads whose attention wanders, measured on a batch, with a loss that does not
-move."""
+"""Models in which nothing happens: heads whose attention wanders, measured on a batch, and a loss that stays."""
 
 from __future__ import annotations
 
