@@ -17,6 +17,8 @@ from headwise.baselines.corpus import as_corpus
 from headwise.baselines.predictors import NAMES, count_predictors
 from headwise.cli.main import main
 from headwise.core.errors import ConfigError
+from headwise.model.config import ModelConfig
+from headwise.model.decoder import Decoder
 from headwise.probe import sequences
 
 transformers = pytest.importorskip("transformers")
@@ -81,6 +83,19 @@ def test_any_module_that_returns_logits_is_compared() -> None:
         pass
     toward, _ = expected(corpus, batch, model(torch.as_tensor(batch)))
     assert np.allclose(w.trajectory["kl"].values, toward, atol=1e-5)
+
+
+def test_headwises_own_decoder_is_compared() -> None:
+    corpus, batch = drawn(60, seed=9), drawn(4, seed=10)
+    model = Decoder(ModelConfig(), dictionary=V, positions=LENGTH)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.add_(0.3 * torch.randn(parameter.shape, generator=torch.Generator().manual_seed(0)))
+    with watch(model, tokens=torch.as_tensor(batch), corpus=corpus) as w:
+        pass
+    toward, away = expected(corpus, batch, model(torch.as_tensor(batch), LENGTH)[0])
+    assert np.allclose(w.trajectory["kl"].values, toward, atol=1e-5)
+    assert np.allclose(w.trajectory["kl_reverse"].values, away, atol=1e-5)
 
 
 def test_a_model_that_looks_ahead_is_not_compared() -> None:
