@@ -1,6 +1,8 @@
-"""One block of heads that look by position, on a lag task: what all kinds with lags share."""
+"""Models on a lag task, most of them one block of heads that look by position: what all kinds with lags share."""
 
 from __future__ import annotations
+
+from torch import nn
 
 from headwise.zoo.lag_task import lag_chain
 from headwise.zoo.models.positions_only import PositionsOnly
@@ -25,23 +27,27 @@ BASE: Setting = {
 
 def make_lag_training(setting: Setting, seed: int) -> Training:
     """The law of the tokens and the weights at the start come from the seed, all else from the setting."""
-    vocabulary, length = setting["vocabulary"], setting["length"]
-    draw = lag_chain(
-        vocabulary=vocabulary,
-        length=length + 1,
-        groups=setting["groups"],
-        strength=setting["strength"],
-        ratio=setting["ratio"],
-        generator=seeded(seed),
-    )
     model = PositionsOnly(
-        vocabulary=vocabulary,
-        length=length,
+        vocabulary=setting["vocabulary"],
+        length=setting["length"],
         heads=setting["heads"],
         spread=setting["spread"],
         generator=seeded(seed, 1),
         lean=tuple(setting["lean"]),
         lean_size=setting["lean_size"],
+    )
+    return on_lag_task(model, setting, seed)
+
+
+def on_lag_task(model: nn.Module, setting: Setting, seed: int) -> Training:
+    """Any model of next tokens on the setting's lag task, whose law comes from the seed."""
+    draw = lag_chain(
+        vocabulary=setting["vocabulary"],
+        length=setting["length"] + 1,
+        groups=setting["groups"],
+        strength=setting["strength"],
+        ratio=setting["ratio"],
+        generator=seeded(seed),
     )
     return Training(
         model,

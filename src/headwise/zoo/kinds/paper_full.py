@@ -2,38 +2,22 @@
 
 from __future__ import annotations
 
-from headwise.zoo.lag_task import lag_chain
+from headwise.zoo.lag_training import on_lag_task
 from headwise.zoo.models.encoder_layer import FullDecoder
-from headwise.zoo.training import Kind, Setting, Training, next_token, seeded
+from headwise.zoo.training import Kind, Setting, Training, seeded
 
 
 def make(setting: Setting, seed: int) -> Training:
     """Law and start from the seed."""
-    vocabulary, length = setting["vocabulary"], setting["length"]
-    draw = lag_chain(
-        vocabulary=vocabulary,
-        length=length + 1,
-        groups=setting["groups"],
-        strength=setting["strength"],
-        ratio=setting["ratio"],
-        generator=seeded(seed),
-    )
     model = FullDecoder(
-        vocabulary=vocabulary,
-        length=length,
+        vocabulary=setting["vocabulary"],
+        length=setting["length"],
         width=setting["width"],
         heads=setting["heads"],
         mlp=setting["mlp"],
         generator=seeded(seed, 1),
     )
-    return Training(
-        model,
-        next_token(draw),
-        steps=setting["steps"],
-        rate=setting["rate"],
-        batch=setting["batch"],
-        warmup=setting["warmup"],
-    )
+    return on_lag_task(model, setting, seed)
 
 
 BASE: Setting = {
