@@ -16,8 +16,6 @@ from headwise.probe.look_loss import LookLoss
 from headwise.probe.predictor_distances import PredictorDistances
 from headwise.probe.role import Role
 from headwise.probe.role_sums import RoleSums
-from headwise.probe.roles.induction import ROLE as INDUCTION
-from headwise.probe.roles.induction import perfect
 from headwise.probe.shown import Shown
 
 
@@ -88,7 +86,6 @@ class LayerSums:
         self.notes: list[str] = []
         self._even: np.ndarray | None = None
         self._even_count = 0
-        self._perfect = RoleSums((INDUCTION,), sequences=sequences, heads=1)
         self._loss = LossAlone(model, queries=queries, ahead=False, distances=distances)
         self._shown: Shown | None = None
         self._part: Batch | None = None
@@ -111,9 +108,6 @@ class LayerSums:
             even, count = lag_chance(self._shown)
             self._even = even if self._even is None else self._even + even
             self._even_count += count
-            head = perfect(self._shown)
-            if head is not None:
-                self._perfect.add(head)
         self._next += 1
 
     def output(self, output: Any) -> None:
@@ -138,10 +132,6 @@ class LayerSums:
         """Even attention by lag, for every lag of a square map, ascending."""
         assert self._even is not None
         return self._even / max(self._even_count, 1)
-
-    def explained(self) -> float:
-        """Chance of a perfect induction head on this batch; NaN where no token occurs twice."""
-        return float(self._perfect.chance()[0, 0])
 
 
 class RoleAlone:

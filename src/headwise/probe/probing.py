@@ -241,7 +241,7 @@ class Probe:
         at = names.index(INDUCTION.name)
         for block, row in enumerate(rows):
             second = None if repeats is None else repeats[block]
-            found = judge(row, at, second, explained=sums.explained())
+            found = judge(row, at, second)
             score[block, :, at], chance[block, :, at], fold[:, block, :, at] = found.score, found.chance, found.by_fold
         return {"role_score": score, "role_chance": chance, "role_fold": fold.astype(np.float32)}
 

@@ -21,15 +21,16 @@ FEWEST_TOKENS = 6
 
 
 def repeated_batch(batch: Batch, *, count: int, length: int) -> Batch | None:
-    """At most `count` sequences that run at least twice through random tokens of the batch, with varied periods.
+    """Sequences that run at least twice through random tokens of the batch, with varied periods.
 
+    There are `count` of them; no more than the batch has where the model takes further inputs that belong to these.
     Tokens are drawn from those the batch holds, so no vocabulary need be known. Periods run evenly from a quarter to
     half of the length. `None` where the input is no sequence of tokens, is too short, has fewer than two different
     tokens or fewer than two sequences.
     """
     tokens = batch.tokens
     tied = any(isinstance(value, Tensor) and value.ndim for value in batch.others.values())
-    rows = min(count, tokens.shape[0] if tied else max(2, tokens.shape[0]))
+    rows = min(count, tokens.shape[0]) if tied else count
     if tokens.ndim != 2 or tokens.is_floating_point() or length < FEWEST_TOKENS or rows < 2:
         return None
     real = tokens if batch.valid_BS is None else tokens[batch.valid_BS.to(tokens.device)]

@@ -22,6 +22,10 @@ Against = Literal["even", "one token", "others"]
 on positions alone; only for shares that are sums of attention weights.
 """
 
+MOST_EXPLAINED, FEWEST_QUERIES = 0.8, 16
+"""Where positions explain more than this of a perfect head, or fewer queries than this could show it, the batch cannot
+tell whether a head has a role of tokens: NaN.
+"""
 LEAST_ROOM = 0.02
 """Where chance leaves less than this, nothing can be above it: the score is 0."""
 
@@ -78,22 +82,30 @@ class Role:
     """What a head of this role does, for a reader."""
     measure: Callable[[Seen], Share | None]
     against: Against
+    perfect: Callable[[Shown], Tensor] | None = None
+    """Attention of a head, the only one, that does this and nothing else: its chance says what the batch can tell"""
 
 
-def share_of_tokens(name: str, choose: Callable[[Shown], Tensor]) -> Callable[[Seen], Share | None]:
-    """The measure of a role that is about tokens: attention on the keys (B, Q, K) that `choose` picks, by queries that
-    have any; none for a model that is shown no tokens.
+def token_role(name: str, title: str, sentence: str, choose: Callable[[Shown], Tensor]) -> Role:
+    """A role that is about tokens: attention on the keys (B, Q, K) that `choose` picks, by queries that have any,
+    against the other sequences. None for a model that is shown no tokens.
     """
+
+    def chosen(shown: Shown) -> Tensor:
+        return shown.once(("keys", name), lambda: choose(shown))
 
     def measure(seen: Seen) -> Share | None:
         shown = seen.shown
         if shown.tokens_BS is None:
             return None
-        keys_BQK = shown.once(("keys", name), lambda: choose(shown))
-        count_B = shown.once(("count", name), lambda: keys_BQK.any(-1).sum(1))
-        return Share(seen.on_keys(keys_BQK), count_B)
+        keys_BQK = chosen(shown)
+        return Share(seen.on_keys(keys_BQK), shown.once(("count", name), lambda: keys_BQK.any(-1).sum(1)))
 
-    return measure
+    def perfect(shown: Shown) -> Tensor:
+        keys_BQK = chosen(shown)
+        return (keys_BQK / keys_BQK.sum(-1, keepdim=True).clamp(min=1))[:, None]
+
+    return Role(name, title, sentence, measure, against="others", perfect=perfect)
 
 
 def measured(role: Role, seen: Seen) -> tuple[Share, Tensor] | None:
@@ -106,6 +118,20 @@ def measured(role: Role, seen: Seen) -> tuple[Share, Tensor] | None:
         return share, _by_others(role, seen, share)
     weights = shown.even_BHQK if role.against == "even" else shown.own_BHQK
     return share, shown.once(("chance", role.name), lambda: _sums(role, Seen(weights, shown)))
+
+
+def explained(role: Role, shown: Shown) -> Tensor | None:
+    """Chance of a perfect head, summed over queries, (B,): 1 where positions explain all that it does."""
+    perfect = role.perfect
+    if perfect is None or shown.tokens_BS is None:
+        return None
+
+    def compute() -> Tensor:
+        found = measured(role, Seen(perfect(shown), shown))
+        assert found is not None
+        return found[1][:, 0]
+
+    return shown.once(("explained", role.name), compute)
 
 
 def _by_others(role: Role, seen: Seen, share: Share) -> Tensor:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 
-from headwise.probe.role import Role, Seen, above_chance, measured
+from headwise.probe.role import FEWEST_QUERIES, MOST_EXPLAINED, Role, Seen, above_chance, explained, measured
 
 MOST_FOLDS = 16
 
@@ -20,6 +20,7 @@ class RoleSums:
         self._share = np.zeros((self.folds, heads, len(self.roles)))
         self._chance = np.zeros_like(self._share)
         self._count = np.zeros((self.folds, len(self.roles)))
+        self._explained = np.zeros(len(self.roles))
         self._met = 0
 
     def add(self, seen: Seen) -> None:
@@ -36,6 +37,9 @@ class RoleSums:
             np.add.at(self._share[..., index], fold, sums[0])
             np.add.at(self._chance[..., index], fold, sums[1])
             np.add.at(self._count[:, index], fold, share.count_B.cpu().numpy())
+            perfect = explained(role, seen.shown)
+            if perfect is not None:
+                self._explained[index] += float(perfect.sum())
 
     @property
     def count(self) -> np.ndarray:
@@ -46,14 +50,22 @@ class RoleSums:
         """Chance of each role, (heads, roles); NaN where no query could have it."""
         return _mean(self._chance.sum(0), self.count)
 
+    def told(self) -> np.ndarray:
+        """Whether this batch can tell a head of each role from one that looks at positions alone."""
+        of_tokens = np.array([role.perfect is not None for role in self.roles], dtype=bool)
+        vague = (_mean(self._explained, self.count) > MOST_EXPLAINED) | (self.count < FEWEST_QUERIES)
+        return np.asarray(~(of_tokens & vague))
+
     def score(self) -> np.ndarray:
         """How far each head goes above chance, (heads, roles)."""
-        return above_chance(_mean(self._share.sum(0), self.count), self.chance())
+        score = above_chance(_mean(self._share.sum(0), self.count), self.chance())
+        return np.where(self.told(), score, np.nan)
 
     def by_fold(self) -> np.ndarray:
         """The same on each fold, (folds, heads, roles)."""
         count = self._count[:, None]
-        return above_chance(_mean(self._share, count), _mean(self._chance, count))
+        score = above_chance(_mean(self._share, count), _mean(self._chance, count))
+        return np.where(self.told(), score, np.nan)
 
 
 def _mean(sums: np.ndarray, count: np.ndarray) -> np.ndarray:

@@ -3,8 +3,8 @@
 The first is the batch of the looks; the second, sequences drawn for the purpose that repeat themselves with varied
 periods. A head is an induction head as far as neither contradicts: where the repeats give less than half of what the
 batch gives, theirs is the score (a head that looks for likely next tokens, wherever they are, does well on text alone).
-Where all sequences of the batch have their followers at the same places, as repeats of one period have, the batch
-cannot tell content from position, and the repeats alone decide.
+Where the batch cannot tell content from position, because its sequences have their followers at the same places, as
+repeats of one period have, the repeats alone decide.
 """
 
 from __future__ import annotations
@@ -14,9 +14,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from headwise.probe.role_sums import RoleSums
-
-EXPLAINED = 0.8
-"""Chance of a perfect induction head from which the batch cannot tell."""
 
 
 @dataclass(frozen=True)
@@ -28,13 +25,13 @@ class Judged:
     by_fold: np.ndarray
 
 
-def judge(batch: RoleSums, index: int, repeats: RoleSums | None, *, explained: float) -> Judged:
-    """`index`: of induction among the roles of the batch. `explained`: chance of a perfect head on it."""
+def judge(batch: RoleSums, index: int, repeats: RoleSums | None) -> Judged:
+    """`index`: of induction among the roles of the batch. NaN where neither can tell."""
     own = Judged(batch.score()[:, index], batch.chance()[:, index], batch.by_fold()[..., index])
     if repeats is None or not repeats.count[0]:
         return own
     second = repeats.score()[:, 0]
-    if explained > EXPLAINED:
+    if not batch.told()[index]:
         turn = np.arange(batch.folds) % repeats.folds
         return Judged(second, repeats.chance()[:, 0], repeats.by_fold()[turn, :, 0])
     contradicted = second < own.score / 2

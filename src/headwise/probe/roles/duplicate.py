@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from headwise.probe.role import Role, share_of_tokens
+from headwise.probe.role import token_role
 from headwise.probe.shown import Shown
 
 
@@ -18,10 +18,4 @@ def copies(shown: Shown) -> Tensor:
     return same_BQK & shown.valid_BK[:, None] & before_QK & shown.compared_BQ[..., None]
 
 
-ROLE = Role(
-    "duplicate",
-    "duplicate token",
-    "looks at earlier copies of its token",
-    share_of_tokens("duplicate", copies),
-    against="others",
-)
+ROLE = token_role("duplicate", "duplicate token", "looks at earlier copies of its token", copies)

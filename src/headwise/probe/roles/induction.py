@@ -10,7 +10,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from headwise.probe.role import Role, Seen, share_of_tokens
+from headwise.probe.role import token_role
 from headwise.probe.shown import Shown
 
 
@@ -24,18 +24,4 @@ def followers(shown: Shown) -> Tensor:
     return same_BQK & both_BK[:, None] & shown.earlier_QK & shown.compared_BQ[..., None]
 
 
-def perfect(shown: Shown) -> Seen | None:
-    """Attention of a head, the only one, that looks evenly at all followers and at nothing else."""
-    if shown.tokens_BS is None:
-        return None
-    keys_BQK = followers(shown)
-    return Seen((keys_BQK / keys_BQK.sum(-1, keepdim=True).clamp(min=1))[:, None], shown)
-
-
-ROLE = Role(
-    "induction",
-    "induction",
-    "looks at what followed earlier copies of its token",
-    share_of_tokens("induction", followers),
-    against="others",
-)
+ROLE = token_role("induction", "induction", "looks at what followed earlier copies of its token", followers)

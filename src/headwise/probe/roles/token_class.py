@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from headwise.core.errors import ConfigError
-from headwise.probe.role import Role, share_of_tokens
+from headwise.probe.role import Role, token_role
 from headwise.probe.shown import Shown
 
 
@@ -25,5 +25,4 @@ def token_class(name: str, ids: Sequence[int]) -> Role:
         chosen_BK = torch.isin(shown.tokens_BS, torch.tensor([int(i) for i in ids], device=shown.tokens_BS.device))
         return shown.visible_BQK & chosen_BK[:, None] & shown.compared_BQ[..., None]
 
-    role = f"class:{name}"
-    return Role(role, name, f"looks at {name} tokens", share_of_tokens(role, members), against="others")
+    return token_role(f"class:{name}", name, f"looks at {name} tokens", members)
