@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 from headwise.phases.matching import match_heads
 from headwise.phases.report_frame import report_frame
-from headwise.phases.report_json import SCHEMA, pattern_json
+from headwise.phases.report_json import SCHEMA, pattern_json, transition_json, undecided_json
 from headwise.phases.run_report import RunReport
 from headwise.phases.seeds_summary import (
     Kind,
+    adds_over,
     boundaries_over,
     compensation_over,
     competitive_over,
@@ -23,6 +24,7 @@ from headwise.phases.seeds_summary import (
     kind_of,
     most_common,
     offshoots_over,
+    roles_over,
     stages_over,
 )
 from headwise.phases.timeline_html import sentences_html, timeline_html
@@ -92,14 +94,26 @@ class SeedsReport:
         return report_frame(rows, first={"seed": "object", "role": "Int64"})
 
     def to_json(self) -> dict[str, Any]:
-        """The keys of a run's `to_json` but `copying`, with medians, intervals and shares over seeds; and `seeds`: who
-        is who.
+        """The keys of a run's `to_json` but `copying`, with medians, intervals and shares over seeds; transitions and
+        open statements seed by seed; and `seeds`: who is who.
         """
         return {
             "schema": SCHEMA,
             "stages": {name: stages_over(self.runs, name) for name in VIEWS},
             "competitive": competitive_over(self.runs),
             "offshoots": offshoots_over(self.runs, self._role),
+            "adds": adds_over(self.runs),
+            "roles": roles_over(self.runs),
+            "transitions": [
+                {"seed": name, **transition_json(transition)}
+                for name, run in zip(self.names, self.runs, strict=True)
+                for transition in run.transitions
+            ],
+            "undecided": [
+                {"seed": name, **undecided_json(item)}
+                for name, run in zip(self.names, self.runs, strict=True)
+                for item in run.undecided
+            ],
             "compensation": compensation_over(self.runs),
             "competition_index": index_over(self.runs),
             "agreement": self._agreement(),

@@ -116,6 +116,46 @@ def offshoots_over(runs: Sequence[RunReport], role: Callable[[int, int, int], in
     return sorted(rows, key=lambda row: float(row["step"]))
 
 
+def adds_over(runs: Sequence[RunReport]) -> list[dict[str, Any]]:
+    """Additions grouped by what is added to what."""
+    rows = []
+    for (block, source, target), found in _grouped(runs, lambda run: run.adds, kind_of).items():
+        step = estimate([event.step for _, event in found])
+        rows.append(
+            {
+                "step": step.median,
+                "from": source,
+                "to": target,
+                **block_json(block, several_blocks=_several_blocks(runs)),
+                "interval": [step.low, step.high],
+                "share": len({seed for seed, _ in found}) / len(runs),
+            }
+        )
+    return sorted(rows, key=lambda row: float(row["step"]))
+
+
+def roles_over(runs: Sequence[RunReport]) -> list[dict[str, Any]]:
+    """Roles by block and kind: when the first head of a seed takes it up, how high it goes, how many heads have it."""
+    rows = []
+    kinds = sorted({(role.block, role.role) for run in runs for role in run.roles})
+    for block, name in kinds:
+        own = [[role for role in run.roles if (role.block, role.role) == (block, name)] for run in runs]
+        having = [roles for roles in own if roles]
+        start = estimate([min(role.start for role in roles) for roles in having])
+        rows.append(
+            {
+                "block": block,
+                "role": name,
+                "start": start.median,
+                "interval": [start.low, start.high],
+                "score": float(np.median([max(role.score for role in roles) for roles in having])),
+                "heads": float(np.median([len({role.head for role in roles}) for roles in own])),
+                "share": len(having) / len(runs),
+            }
+        )
+    return sorted(rows, key=lambda row: float(row["start"]))
+
+
 def compensation_over(runs: Sequence[RunReport]) -> list[dict[str, Any]]:
     """The deepest dip after each offshoot; `share` counts the seeds in which a staying head goes down."""
     rows = []

@@ -23,8 +23,7 @@ NAMED = 6
 
 def sentences(report: RunReport) -> Iterator[str]:
     """Every sentence of the report."""
-    for transition in report.transitions:
-        yield transition.sentence
+    yield from _transitions(report)
     yield from _phases(report)
     yield from _changes(report.offshoots, "leaves", several=len(report.events) > 1)
     yield from _changes(report.adds, "adds", several=len(report.events) > 1)
@@ -37,6 +36,21 @@ def sentences(report: RunReport) -> Iterator[str]:
         yield "the views agree" if report.agreement.agrees else "the views do not agree"
     yield from report.agreement.notes
     yield from report.notes
+
+
+def event_sentences(report: RunReport) -> Iterator[str]:
+    """What happened beside phases and offshoots, for a page that draws those."""
+    yield from _transitions(report)
+    yield from _changes(report.adds, "adds", several=len(report.events) > 1)
+    yield from _roles(report)
+    yield from _undecided(report)
+
+
+def _transitions(report: RunReport) -> Iterator[str]:
+    for transition in report.transitions[:NAMED]:
+        yield transition.sentence
+    if len(report.transitions) > NAMED:
+        yield f"{len(report.transitions) - NAMED} more transitions; `transitions` of the JSON lists them"
 
 
 def within(interval: Interval | None) -> str:

@@ -15,6 +15,9 @@ from headwise.phases.chance import chance_of_lags, excess_share
 from headwise.phases.discovery import find_patterns
 from headwise.phases.patterns import Pattern, excess_shares, ideal_patterns, pattern_shares
 
+NAMED = 12
+"""Found patterns that a note names."""
+
 Groups = Literal["given", "found"]
 """Whether patterns are those of the trajectory's groups or are found in the attention itself."""
 
@@ -93,7 +96,8 @@ def _from_lags(trajectory: xr.Dataset, groups: Groups) -> HeadSource | str:
         shares = pattern_shares(attention, lags, patterns)
     else:
         patterns, shares = _found(attention, lags, chance)
-        found = "; ".join(f"lags {p.label}" for p in patterns) or "none"
+        found = "; ".join(f"lags {p.label}" for p in patterns[:NAMED]) or "none"
+        found += f"; and {len(patterns) - NAMED} more" * (len(patterns) > NAMED)
         notes.append(f"heads: groups are not known; patterns found in the attention: {found}")
     return HeadSource(
         steps, shares, tuple(patterns), tuple(notes), tuple(lags), attention, chance, error, found=not given

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -10,6 +10,9 @@ from headwise.core.events import Label, Offshoot
 from headwise.phases.competition import Span
 from headwise.phases.patterns import Pattern
 from headwise.phases.views import Stage, ViewName
+
+MOST_ROWS = 60
+"""Heads that a timeline draws."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +50,17 @@ class Timeline:
     index: np.ndarray
     patterns: tuple[Pattern, ...]
     sentences: tuple[str, ...]
+
+    def shortened(self) -> Timeline:
+        """The timeline with at most `MOST_ROWS` heads: those that copy something, the first to do so first."""
+        if len(self.rows) <= MOST_ROWS:
+            return self
+        early = sorted(self.rows, key=lambda row: min((bar.start for bar in row.bars), default=np.inf))
+        chosen = set(early[:MOST_ROWS])
+        hidden = f"{len(self.rows) - MOST_ROWS} of {len(self.rows)} heads"
+        told = f"{hidden} are not drawn: those that copy nothing or take it up last"
+        rows = tuple(row for row in self.rows if row in chosen)
+        return replace(self, rows=rows, sentences=(*self.sentences, told))
 
     @property
     def head_names(self) -> tuple[str, ...]:

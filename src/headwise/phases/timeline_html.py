@@ -21,6 +21,7 @@ COMPETITIVE_COLOUR = "#80808033"
 
 def timeline_html(data: Timeline) -> str:
     """A row of bars per head and per view, a line at each offshoot, the competitive phase shaded; then sentences."""
+    data = data.shortened()
     return f"<div>{_svg(data)}{_legend(data)}{sentences_html(data.sentences)}</div>"
 
 

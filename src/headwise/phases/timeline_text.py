@@ -20,6 +20,7 @@ ANY_OTHER = "#"
 
 def timeline_text(data: Timeline) -> str:
     """One character of a line is one stretch of time: which pattern a head copies there, where a stage ends."""
+    data = data.shortened()
     counts = {name: _count(stages) for name, stages in data.stages.items() if stages}
     names = ["step", *data.head_names, *counts]
     label = max(len(name) for name in names) + 1

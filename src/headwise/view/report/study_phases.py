@@ -15,6 +15,7 @@ from headwise.phases.detection import detect
 from headwise.phases.roles import Roles, own_order, roles_in
 from headwise.phases.run_report import RunReport
 from headwise.phases.seeds_report import SeedsReport, summarise_seeds
+from headwise.phases.sentences import event_sentences
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -55,7 +56,7 @@ def find_phases(trajectories: Sequence[xr.Dataset], seeds: Sequence[int | str]) 
 
 
 def _notes(report: RunReport) -> list[str]:
-    return list(dict.fromkeys((*report.agreement.notes, *report.notes)))
+    return list(dict.fromkeys((*event_sentences(report), *report.agreement.notes, *report.notes)))
 
 
 def _notes_of_seeds(report: SeedsReport) -> list[str]:
