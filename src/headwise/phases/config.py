@@ -36,7 +36,7 @@ class Thresholds(Config):
     )
     smallest_drop: Annotated[
         Share, Field(description="smallest drop of a plain loss, as a share of its fall so far")
-    ] = 0.02
+    ] = 0.04
     plateau: Annotated[Share, Field(description="shortest time in the band of a plateau that is a stage")] = 0.03
     dwell: Annotated[Share, Field(description="shortest time a head must hold a pattern")] = 0.04
     hold: Annotated[Share, Field(description="share of a head's attention from which it holds a pattern")] = 0.25

@@ -99,7 +99,8 @@ def _clusters(signatures: np.ndarray) -> list[np.ndarray]:
     if signatures.shape[1] == 1:
         return [np.zeros(1, dtype=int)]
     norms = np.maximum(np.linalg.norm(signatures, axis=0), 1e-300)
-    cosine = signatures.T @ signatures / np.outer(norms, norms)
+    units = signatures / norms
+    cosine = units.T @ units
     ratio = np.maximum.outer(norms, norms) / np.minimum.outer(norms, norms)
     distance = np.where(ratio > MAGNITUDE, 1.0, 1 - np.clip(cosine, 0, 1))
     np.fill_diagonal(distance, 0)

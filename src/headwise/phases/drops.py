@@ -13,7 +13,7 @@ estimated before anything is smoothed.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -26,10 +26,14 @@ FASTER = 1.05
 """A drop is faster than the stretch before it by this factor..."""
 NOISES = 1.0
 """...beyond this many times what noise does to such rates..."""
-SLOWER = 0.5
+SLOWER = 0.35
 """...and some stretch after it, at least half as long as the drop, is slower than the drop by this factor."""
 
 
+BETWEEN = 2.2
+"""Two drops are apart if the stretch between them is longer by this factor than either takes."""
+LARGE = 3.0
+"""A drop is larger by this factor than what a plateau must stand out by against the noise."""
 RISEN = 3.0
 """A drop is larger than anything the loss rose by until then, by this factor."""
 
@@ -38,7 +42,8 @@ RISEN = 3.0
 class Drop:
     """A fall of the loss between two slower stretches: `middle` of it, and the time from 20 to 80 % of it.
 
-    `first` and `last` are the looks at which it begins and ends, `framed` is False while nothing shows that it ended.
+    `first` and `last` are the looks at which it begins and ends, `framed` is False while nothing shows that it ended,
+    `apart` is False if it comes so soon after another one that both may be one.
     """
 
     middle: float
@@ -46,6 +51,7 @@ class Drop:
     first: int
     last: int
     framed: bool
+    apart: bool = True
 
 
 @dataclass(frozen=True, order=True)
@@ -71,7 +77,21 @@ def find_drops(series: Series, noise: float, thresholds: Thresholds) -> list[Dro
         for drop in _drops(series.steps, curve, places, noise, thresholds):
             if all(drop.interval[1] < other.interval[0] or other.interval[1] < drop.interval[0] for other in found):
                 found.append(drop)
-    return sorted(found, key=lambda drop: drop.middle)
+    return _apart(sorted(found, key=lambda drop: drop.middle))
+
+
+def _apart(drops: list[Drop]) -> list[Drop]:
+    """The drops, with those marked that follow another one within a few times the time that they take."""
+    marked: list[Drop] = []
+    for drop in drops:
+        before = [other for other in marked if other.apart][-1:]
+        near = any(
+            drop.interval[0] - other.interval[1]
+            < BETWEEN * max(drop.interval[1] - drop.interval[0], other.interval[1] - other.interval[0])
+            for other in before
+        )
+        marked.append(replace(drop, apart=not near))
+    return marked
 
 
 def _drops(
@@ -175,4 +195,4 @@ def _large(curve: np.ndarray, drop: Drop, noise: float, thresholds: Thresholds) 
     until = curve[: drop.last + 1]
     so_far = float(until.max() - curve[drop.last])
     risen = float((until - np.minimum.accumulate(until)).max())
-    return fall >= max(thresholds.smallest_drop * so_far, 2 * thresholds.noise * noise, RISEN * risen)
+    return fall >= max(thresholds.smallest_drop * so_far, LARGE * thresholds.noise * noise, RISEN * risen)

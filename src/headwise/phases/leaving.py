@@ -136,10 +136,10 @@ def _outgrown(
     passed = first + int(np.argmin(ahead))
     if ahead.all() or ahead[passed - first :].any() or passed - first < FEWEST_LOOKS:
         return None
-    age = float(series.steps[first]) - series.start
+    age = old.start - series.start
     height = float(np.quantile(mine[first:passed], HIGH))
     fall = 1 - max(float(mine[passed : last + 1].min()), 0.0) / height
-    if series.steps[passed] - series.steps[first] < thresholds.log_time * age or fall < thresholds.fallen:
+    if series.steps[passed] - old.start < thresholds.log_time * age or fall < thresholds.fallen:
         return None
     top = _top(mine, first, passed)
     low = passed + int(np.argmin(mine[passed : last + 1]))

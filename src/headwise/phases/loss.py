@@ -46,12 +46,17 @@ def read_loss_source(source: LossSource, thresholds: Thresholds) -> View:
     else:
         curve = Series(series.steps, series.values[:, 0])
         drops = find_drops(curve, source.noise, thresholds)
-        plateaus = _plateaus(curve, [drop for drop in drops if drop.framed], thresholds)
+        plateaus = _plateaus(curve, [drop for drop in drops if drop.framed and drop.apart], thresholds)
         reason = "it never speeds up again after a slower stretch" if source.moves else "it does not move"
         notes += [
             f"loss: it is falling fast at the end, since {drop.interval[0]:.4g}; whether a stage ends there shows later"
             for drop in drops
             if not drop.framed
+        ]
+        notes += [
+            f"loss: cannot tell whether the drop at {drop.middle:.4g} is one of its own; the stretch before it is short"
+            for drop in drops
+            if drop.framed and not drop.apart
         ]
     if len(plateaus) < 2:
         return View((), (*notes, f"loss: no stage found: {reason}"))
