@@ -59,6 +59,17 @@ def test_noise_is_no_drop(sigma: float) -> None:
     assert np.mean(false) <= 0.05
 
 
+def test_the_wobble_of_an_optimiser_is_no_stage() -> None:
+    """A loss that falls steadily and wobbles more and more, looked at ever less often."""
+    steps = np.unique(np.geomspace(1, 600, 90).round())
+    invented = []
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        wobble = np.convolve(rng.normal(size=601), np.ones(25) / 5, mode="same")[steps.astype(int)]
+        invented.append(bool(drops(3.4 - 1.2 * steps / 600 + 0.05 * np.sqrt(steps / 600) * wobble, steps)))
+    assert np.mean(invented) <= 0.1
+
+
 def test_a_run_that_ends_while_the_loss_falls_does_not_end_a_stage() -> None:
     report = detect(lag_run([[{}, {}]], loss=falling(400, 990)))
     assert report.loss.boundaries == pytest.approx((400,), abs=15)

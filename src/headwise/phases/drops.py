@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
+from scipy.ndimage import median_filter
 
 from headwise.phases.config import Thresholds
 from headwise.phases.rises import Interval, fall_interval
@@ -30,10 +31,14 @@ SLOWER = 0.35
 """...and some stretch after it, at least half as long as the drop, is slower than the drop by this factor."""
 
 
-BETWEEN = 2.2
+BETWEEN = 1.9
 """Two drops are apart if the stretch between them is longer by this factor than either takes."""
 LARGE = 3.0
 """A drop is larger by this factor than what a plateau must stand out by against the noise."""
+ABOVE_ROUGH = 12.0
+"""A drop is larger by this factor than the roughness of the loss around it."""
+AROUND = 21
+"""Looks over which roughness is taken."""
 RISEN = 3.0
 """A drop is larger than anything the loss rose by until then, by this factor."""
 
@@ -77,7 +82,32 @@ def find_drops(series: Series, noise: float, thresholds: Thresholds) -> list[Dro
         for drop in _drops(series.steps, curve, places, noise, thresholds):
             if all(drop.interval[1] < other.interval[0] or other.interval[1] < drop.interval[0] for other in found):
                 found.append(drop)
-    return _apart(sorted(found, key=lambda drop: drop.middle))
+    return _apart(sorted(_without_wobble(series.steps, series.values, curve, found), key=lambda drop: drop.middle))
+
+
+def roughness(steps: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """How far each look lies off the line between its neighbours, as a standard deviation, the median of looks around.
+
+    The loss on one and the same batch has no noise of measurement, but it wobbles with the optimiser, more so between
+    looks that are far apart.
+    """
+    if len(values) < 3:
+        return np.zeros(len(values))
+    part = (steps[1:-1] - steps[:-2]) / (steps[2:] - steps[:-2])
+    off = np.abs(values[1:-1] - (1 - part) * values[:-2] - part * values[2:])
+    padded = np.pad(off, (1, 1), mode="edge")
+    return np.asarray(median_filter(padded, size=AROUND, mode="nearest") / (0.6745 * np.sqrt(1.5)))
+
+
+def _without_wobble(steps: np.ndarray, values: np.ndarray, curve: np.ndarray, drops: list[Drop]) -> list[Drop]:
+    """The drops that stand out from the roughness around them; where several do not, from those too."""
+    rough = roughness(steps, values)
+    sizes = {drop: float(curve[drop.first] - curve[drop.last]) for drop in drops}
+    clear = [drop for drop in drops if sizes[drop] >= ABOVE_ROUGH * rough[drop.first : drop.last + 1].max()]
+    wobbles = [sizes[drop] for drop in drops if drop not in clear]
+    if len(wobbles) < 2:
+        return clear
+    return [drop for drop in clear if sizes[drop] >= 2 * max(wobbles)]
 
 
 def _apart(drops: list[Drop]) -> list[Drop]:
@@ -129,7 +159,7 @@ def _places(
         height, fall = float(above[highest]), float(curve[left] - curve[right])
         if fall <= 0 or height < max(thresholds.noise * noise[left + highest], thresholds.speed_up * fall):
             continue
-        place = min(left + int(np.flatnonzero(above >= 0.9 * height)[-1]), right - 1)
+        place = left + highest
         found.append(_Place(place, left, right, height))
         found += _places(steps, curve, noise, left, place, thresholds)
         found += _places(steps, curve, noise, place, right, thresholds)
