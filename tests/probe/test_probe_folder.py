@@ -271,6 +271,7 @@ def test_token_files_that_promise_too_much_are_one_line(tmp_path: Path, capsys: 
         "negative.npy": npy("{'descr': '<i8', 'fortran_order': False, 'shape': (-1, 4), }"),
         "object.npy": npy("{'descr': '|O', 'fortran_order': False, 'shape': (2,), }"),
         "fields.npy": npy("{'descr': [('a', '<i8')], 'fortran_order': False, 'shape': (2,), }"),
+        "open bracket.npy": npy("{'descr': '<i8', 'fortran_order': False, 'shape': (2,"),
         "nested.npy": npy("(" * 3000 + ")" * 3000),
         "no header.npy": b"\x93NUMPY",
         "empty.npy": b"",

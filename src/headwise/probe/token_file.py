@@ -7,6 +7,7 @@ that a checkpoint can choose, or bring along.
 from __future__ import annotations
 
 import json
+import tokenize
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -49,7 +50,8 @@ def _read_ids(path: Path, *, option: str, tokenizer: Path) -> np.ndarray:
         ids = np.asarray(reader(path))
     except RecursionError:
         raise ConfigError(f"{option} {path} cannot be read: nested too deeply") from None
-    except (OSError, ValueError, SyntaxError, TypeError, OverflowError, MemoryError) as error:
+    # numpy takes a header it does not understand for one of Python 2 and gives it to Python's own tokenizer.
+    except (OSError, ValueError, SyntaxError, TypeError, OverflowError, MemoryError, tokenize.TokenError) as error:
         reason = printable(error, most=300) or type(error).__name__
         raise ConfigError(f"{option} {path} cannot be read: {reason}") from None
     if ids.dtype.kind not in "iu" or ids.ndim not in (1, 2) or not ids.size:
