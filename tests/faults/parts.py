@@ -40,7 +40,7 @@ PARTS = (
         "beginnings of what was asked of the file system, unsynced content torn, unsynced names lost in any subset; a "
         "sample is resumed to its end, and crashes a second time on the way",
         count=10_000,
-        minutes=24,
+        minutes=22,
         short=60,
     ),
     Part(
@@ -64,7 +64,7 @@ PARTS = (
         "SIGKILL over five optimiser settings; SIGTERM, SIGINT, SIGSTOP and SIGKILL during `train`, `sweep`, "
         "`reproduce`, `collect`, `probe` and `report`: the same command again ends bit-identical",
         count=400,
-        minutes=14,
+        minutes=18,
         short=6,
     ),
     Part(
