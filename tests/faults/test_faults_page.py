@@ -25,4 +25,6 @@ def test_the_promises_name_tests_and_parts_that_exist() -> None:
     assert len(named) > 4
     assert [name for name in named if not (ROOT / name).exists()] == []
     parts = re.findall(r"\*(\w+)\*(?!\*)", re.sub(r"\*\*.*?\*\*", "", text))
-    assert {"damage", "crashes", "errors", "signals", "reading"} <= set(parts) <= {part.name for part in PARTS} | {"and"}
+    assert (
+        {"damage", "crashes", "errors", "signals", "reading"} <= set(parts) <= {part.name for part in PARTS} | {"and"}
+    )
