@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 import shutil
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -136,11 +135,6 @@ def _record(name: str, parts: list[Callable[[Path], list[str]]], place: Path, *,
                 if (run / "manifest.json").exists() and str(run.relative_to(root)) not in finished:
                     finished.add(str(run.relative_to(root)))
                     record.promise(f"finished {run.relative_to(root)}")
-    tables: dict[str, list[bytes]] = {}
-    for step in record.steps:
-        if step.kind == "rename" and step.to.endswith(".parquet") and step.to.startswith("collected"):
-            whole = max((s.content for s in record.steps if s.kind == "write" and s.file == step.file), key=len)
-            tables.setdefault(step.to, []).append(whole)
     trajectories = {str(run.relative_to(root)): found for run in run_folders(root) if (found := read(run)) is not None}
     scene = Scene(
         name,
@@ -149,10 +143,27 @@ def _record(name: str, parts: list[Callable[[Path], list[str]]], place: Path, *,
         record,
         data_below(root),
         trajectories,
-        tables,
+        _tables(record),
     )
     shutil.rmtree(root)
     return scene
+
+
+def _tables(record: Record) -> dict[str, list[bytes]]:
+    """Every content that a collected table was meant to have, by its place; one may lie there from the start."""
+    tables: dict[str, list[bytes]] = {}
+    for path, content in record.start.items():
+        if content is not None and _is_table(path):
+            tables.setdefault(path, []).append(content)
+    for step in record.steps:
+        if step.kind == "rename" and _is_table(step.to):
+            whole = max((s.content for s in record.steps if s.kind == "write" and s.file == step.file), key=len)
+            tables.setdefault(step.to, []).append(whole)
+    return tables
+
+
+def _is_table(path: str) -> bool:
+    return path.startswith("collected") and path.endswith(".parquet")
 
 
 def _halfway(scene: Scene, seed: int) -> Tree:
@@ -220,10 +231,11 @@ def check_state(scene: Scene, where: Path, promised: set[str]) -> None:
     for place, versions in scene.tables.items():
         table = where / place
         if table.exists() and table.read_bytes() not in versions:
-            with suppress(Exception):
+            try:
                 pq.read_table(table)
-                raise Found("wrong", f"{place} is readable and is not what was written")
-            raise Found("wrong", f"{place} is half written")
+            except Exception:
+                raise Found("wrong", f"{place} is half written") from None
+            raise Found("wrong", f"{place} is readable and is not what was written")
 
 
 def _try_resume(counts: Counts, scene: Scene, tree: Tree, where: Path, *, rng: random.Random, second: bool) -> None:
@@ -240,7 +252,7 @@ def _try_resume(counts: Counts, scene: Scene, tree: Tree, where: Path, *, rng: r
         finally:
             shutil.rmtree(where, ignore_errors=True)
     if second and counts.tried:
-        again = Scene(scene.name, scene.lines, start, record, scene.data, scene.trajectories, scene.tables)
+        again = Scene(scene.name, scene.lines, start, record, scene.data, scene.trajectories, _tables(record))
         states = list(crash_states(record, seed=counts.seed))
         rng.shuffle(states)
         for number, (done, state) in enumerate(states[:120]):
@@ -262,5 +274,23 @@ def _finish(scene: Scene, where: Path) -> None:
         require_tidy(answer, line[0])
         if answer.code != 0:
             raise Found("lost", f"{line[0]} again ended with {answer.code}: {answer.last}")
-    if unlike := difference(scene.data, data_below(where)):
+    left = {place: _without_dropped(scene, place, files) for place, files in data_below(where).items()}
+    if unlike := difference(scene.data, left):
         raise Found("wrong", f"resumed, {unlike}")
+
+
+def _without_dropped(scene: Scene, place: str, files: dict[str, bytes]) -> dict[str, bytes]:
+    """Without old checkpoints that were to be dropped and came back with the crash, as whole as they were written."""
+    written = {(step.to, step.file) for step in scene.record.steps if step.kind == "rename"}
+    contents: dict[str, set[bytes]] = {}
+    for to, file in written:
+        contents.setdefault(to, set()).update(s.content for s in scene.record.steps if s.file == file)
+    for path, content in scene.record.start.items():
+        contents.setdefault(path, set()).add(content or b"")
+    return {
+        name: content
+        for name, content in files.items()
+        if name in scene.data.get(place, {})
+        or not name.startswith("checkpoint-")
+        or content not in contents.get(f"{place}/{name}", set())
+    }

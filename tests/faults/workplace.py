@@ -99,8 +99,8 @@ def difference(one: dict[str, dict[str, bytes]], other: dict[str, dict[str, byte
         left, right = one.get(run, {}), other.get(run, {})
         for name in sorted(left.keys() | right.keys()):
             if left.get(name) != right.get(name):
-                missing = "is missing" if (name in left) != (name in right) else "differs"
-                return f"{run}/{name} {missing}"
+                how = "differs" if name in left and name in right else "is missing" if name in left else "is too much"
+                return f"{run}/{name} {how}"
     return ""
 
 

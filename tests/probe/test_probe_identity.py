@@ -229,6 +229,15 @@ def test_damaged_digests_are_named(series: Path, probe: Probe) -> None:
     assert "remove" in err.splitlines()[-1]
 
 
+def test_a_damaged_config_is_named(series: Path, probe: Probe, tmp_path: Path) -> None:
+    assert probe()[0] == 0
+    [path] = (tmp_path / "runs").glob("*/*/config.json")
+    path.write_bytes(path.read_bytes()[:-2])
+    code, _, err = probe()
+    assert code == 3
+    assert str(path) in err
+
+
 def test_where_a_folder_lies_is_no_part_of_its_files(series: Path, tmp_path: Path) -> None:
     """The same checkpoints, under another name and on another machine as it were, give the same bytes."""
     shutil.copytree(series, tmp_path / "else" / "where" / "series")
