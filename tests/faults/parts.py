@@ -40,7 +40,7 @@ PARTS = (
         "beginnings of what was asked of the file system, unsynced content torn, unsynced names lost in any subset; a "
         "sample is resumed to its end, and crashes a second time on the way",
         count=10_000,
-        minutes=22,
+        minutes=16,
         short=60,
     ),
     Part(
@@ -48,7 +48,7 @@ PARTS = (
         "damage to every kind of file of a run, files exchanged between runs with their digests among it: found, with "
         "the run named, or without effect on any reader",
         count=5_000,
-        minutes=18,
+        minutes=14,
         short=25,
     ),
     Part(
@@ -56,7 +56,7 @@ PARTS = (
         "errors of the machine in every call that touches a run (no space, a failing disk, no descriptors, no memory, "
         "no permission, read-only, short writes, failing fsync): one line, and the next start ends bit-identical",
         count=4_000,
-        minutes=14,
+        minutes=12,
         short=40,
     ),
     Part(
@@ -71,7 +71,7 @@ PARTS = (
         "lines",
         "made-up command lines and config files: a known exit code, one line where refused, and then nothing written",
         count=20_000,
-        minutes=14,
+        minutes=10,
         short=60,
     ),
     Part(
@@ -94,7 +94,7 @@ PARTS = (
         "reading",
         "reads with data while a writer works, is killed and starts again: never a false alarm, never other values",
         count=1_000,
-        minutes=5,
+        minutes=14,
         short=15,
     ),
 )
