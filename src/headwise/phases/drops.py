@@ -31,7 +31,7 @@ SLOWER = 0.35
 """...and some stretch after it, at least half as long as the drop, is slower than the drop by this factor."""
 
 
-BETWEEN = 1.9
+BETWEEN = 1.75
 """Two drops are apart if the stretch between them is longer by this factor than either takes."""
 LARGE = 3.0
 """A drop is larger by this factor than what a plateau must stand out by against the noise."""
