@@ -28,7 +28,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--corpus",
-        type=Path,
+        type=path_argument,
         metavar="FILE",
         help="text like the model's, as ids or text: compare it with n-gram predictors",
     )
