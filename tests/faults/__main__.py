@@ -30,7 +30,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--parts", nargs="+", choices=names, default=names, help="default: all")
     parser.add_argument("--share", type=float, default=1.0, help="of every count and time (default: 1)")
     parser.add_argument("--seed", type=int, default=0, help="of all that is drawn (default: 0)")
-    parser.add_argument("--to", type=Path, help="JSON for the counts; default: docs/reliability.json if all parts")
+    parser.add_argument("--to", type=Path, help="JSON for the counts; default, with share 1: docs/reliability.json")
     parser.add_argument("--one", choices=names, help=argparse.SUPPRESS)
     given = parser.parse_args(arguments)
     chosen = [part for part in PARTS if part.name in given.parts]
@@ -41,18 +41,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     began = time.monotonic()
     results = _run_all(chosen, share=given.share, seed=given.seed)
-    whole = len(chosen) == len(PARTS) and given.share == 1
+    print(f"{len(chosen)} parts in {(time.monotonic() - began) / 60:.0f} minutes", file=sys.stderr)
+    target = given.to or (COUNTS if given.share == 1 else None)
     document = {
         "schema": 1,
-        "seconds": round(time.monotonic() - began),
         "cores": os.cpu_count(),
         "python": platform.python_version(),
         "system": platform.system(),
         "versions": library_versions(),
-        "commit": source_commit(),
-        "parts": results,
+        "parts": _with_earlier(results, target),
     }
-    target = given.to or (COUNTS if whole else None)
     if target is not None:
         target.write_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     if target == COUNTS:
@@ -62,6 +60,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for finding in result["findings"]:
             print(f"    {finding}")
     return 0 if all(result["passed"] for result in results) else 1
+
+
+def _with_earlier(results: Sequence[dict[str, Any]], target: Path | None) -> list[dict[str, Any]]:
+    """These results, and those of the other parts that are stored: a part that found something is run again alone."""
+    commit = source_commit()
+    known = {} if target is None or not target.exists() else json.loads(target.read_text(encoding="utf-8"))
+    found = {result["part"]: result for result in known.get("parts", ())}
+    found |= {result["part"]: {**result, "commit": commit} for result in results}
+    return [found[part.name] for part in PARTS if part.name in found]
 
 
 def _count(part: Part, share: float) -> int:

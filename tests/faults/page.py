@@ -24,7 +24,8 @@ cases from a seed and counts four things, all of which must be zero: results tha
 tracebacks, hangs (a case that computes for more than {hang:.0f} s, or that does nothing for that long), and finished or
 resumable runs that are lost. A part that cannot run, or does not reach its count in its computing time, has not passed.
 
-{verdict} Run with {versions}, Python {python}, on {cores} cores, in {minutes:.0f} minutes; seed {seed}.
+{verdict} Run with {versions}, Python {python}, on {cores} cores, two parts at a time; seed {seed}. A part
+can be run again alone (`python -m tests.faults --parts crashes`), so each has the commit of the sources that it tried.
 """
 
 
@@ -40,11 +41,22 @@ def render(document: Mapping[str, Any]) -> str:
             versions=", ".join(f"{name} {document['versions'][name]}" for name in LIBRARIES),
             python=document["python"],
             cores=document["cores"],
-            minutes=document["seconds"] / 60,
             seed=", ".join(sorted({str(result["seed"]) for result in results})),
         ),
         markdown_table(
-            ("part", "cases", "wanted", "wrong", "tracebacks", "hangs", "lost runs", "minutes", "computing", "passed"),
+            (
+                "part",
+                "cases",
+                "wanted",
+                "wrong",
+                "tracebacks",
+                "hangs",
+                "lost runs",
+                "minutes",
+                "computing",
+                "commit",
+                "passed",
+            ),
             [
                 (
                     f"[{result['part']}](#{result['part']})",
@@ -53,6 +65,7 @@ def render(document: Mapping[str, Any]) -> str:
                     *(result[fault] for fault in ("wrong", "traceback", "hang", "lost")),
                     f"{result['seconds'] / 60:.1f}",
                     f"{result['computed_seconds'] / 60:.1f}",
+                    f"`{result['commit'][:8]}`" if result["commit"] else "–",
                     "yes" if result["passed"] else "**no**",
                 )
                 for result in results

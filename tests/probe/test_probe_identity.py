@@ -238,6 +238,16 @@ def test_a_damaged_config_is_named(series: Path, probe: Probe, tmp_path: Path) -
     assert str(path) in err
 
 
+def test_a_crash_before_the_config_is_written_is_no_damage(series: Path, probe: Probe, tmp_path: Path) -> None:
+    assert probe()[0] == 0
+    [config] = (tmp_path / "runs").glob("*/*/config.json")
+    for path in config.parent.iterdir():
+        if not path.name.startswith("coordinates.json"):
+            path.unlink()
+    assert probe()[0] == 0
+    assert config.exists()
+
+
 def test_where_a_folder_lies_is_no_part_of_its_files(series: Path, tmp_path: Path) -> None:
     """The same checkpoints, under another name and on another machine as it were, give the same bytes."""
     shutil.copytree(series, tmp_path / "else" / "where" / "series")

@@ -50,7 +50,8 @@ def first_looked_at(run: RunDirectory) -> Mapping[str, Any] | None:
 def require_own(run: RunDirectory, folder: Path, config: FolderConfig) -> None:
     """`CorruptData` when the run that is there is the probe of something else, or too damaged to tell."""
     try:
-        if run.require_same(probe_identity(folder, config, first=first_looked_at(run))) is not None:
+        run.require_same(probe_identity(folder, config, first=first_looked_at(run)))
+        if run.has_records():  # before the first record, a crash may have left coordinates.json alone
             run.read_config()
     except CorruptData as error:
         raise to_be_removed(error, run.path, then="probe the folder anew") from error

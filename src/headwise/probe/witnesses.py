@@ -34,7 +34,7 @@ def judge(batch: RoleSums, index: int, repeats: RoleSums | None) -> Judged:
     if not batch.told()[index]:
         turn = np.arange(batch.folds) % repeats.folds
         return Judged(second, repeats.chance()[:, 0], repeats.by_fold()[turn, :, 0])
-    contradicted = second < own.score / 2
+    contradicted = (own.score > 0) & (second < own.score / 2)
     score = np.where(contradicted, np.maximum(second, 0.0), own.score)
     factor = np.where(contradicted, score / np.where(contradicted, own.score, 1.0), 1.0)
     return Judged(score, own.chance, own.by_fold * factor)

@@ -25,14 +25,14 @@ def run(kind: Kind, setting: Setting, seed: int, *, steps: int | None = None) ->
     total = training.steps if steps is None else steps
     data, held = seeded(seed, 2), training.draw(seeded(seed, 3), VALIDATION)
     pool = training.draw(data, training.pool)
-    move = _mover(training, pool, data, seed)
+    advance = _mover(training, pool, data, seed)
     at, kept, validation, losses = look_steps(total), [], [], []
     for step in range(total + 1):
         if step in at:
             kept.append({name: p.detach().numpy().copy() for name, p in training.model.named_parameters()})
             validation.append(_validation(training.model, held))
         if step < total:
-            losses.append(move(step))
+            losses.append(advance(step))
     return Stored(
         kind=kind.name,
         setting=dict(setting),
