@@ -23,6 +23,8 @@ EXPECTED = {
     "command",
     "task variant",
     "figure",
+    "role",
+    "training to the zoo",
 }
 
 
