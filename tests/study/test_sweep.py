@@ -8,7 +8,9 @@ import random
 import subprocess
 import sys
 import time
+from concurrent.futures import Executor, Future
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pyarrow.parquet as pq
@@ -17,7 +19,7 @@ from tests.conftest import tiny
 from tests.study.test_resume import assert_same
 
 from headwise.cli.main import main
-from headwise.core.errors import ConfigError, Interrupted
+from headwise.core.errors import ConfigError, Interrupted, MachineError
 from headwise.store import RunDirectory
 from headwise.study.executors import InProcess
 from headwise.study.grid import plan_points, split_values
@@ -239,3 +241,17 @@ def test_a_running_scheduler_is_used(tmp_path: Path) -> None:
     assert main(["sweep", "minimal", *TINY, "--seeds", "0..1", "-q", "--out", str(tmp_path / "here")]) == 0
     for run in sorted((tmp_path / "here" / "minimal").iterdir()):
         assert_same(RunDirectory(run), RunDirectory(tmp_path / "there" / "minimal" / run.name))
+
+
+class WithoutScheduler(Executor):
+    """Tasks are cancelled from outside, as dask does when its scheduler is gone."""
+
+    def submit(self, *arguments: Any, **options: Any) -> Future[Any]:
+        future: Future[Any] = Future()
+        future.cancel()
+        return future
+
+
+def test_a_scheduler_that_is_gone_is_one_line(tmp_path: Path) -> None:
+    with pytest.raises(MachineError, match="gone with 2 runs left; the same command goes on"):
+        run_all([tiny(seed=0), tiny(seed=1)], tmp_path, executor=WithoutScheduler(), argv=[])

@@ -8,6 +8,7 @@ can run code in this process, because dask's answers are pickles.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future
 from contextlib import contextmanager
@@ -85,8 +86,15 @@ def _settings() -> Iterator[None]:
         "distributed.scheduler.http.routes": [],
         "distributed.comm.timeouts.connect": f"{CONNECT_SECONDS}s",
     }
-    with dask.config.set(settings):
-        yield
+    # What dask logs when a scheduler is gone is a traceback per attempt; here that is one line at the end.
+    logger = logging.getLogger("distributed.client")
+    level = logger.level
+    logger.setLevel(logging.CRITICAL + 1)
+    try:
+        with dask.config.set(settings):
+            yield
+    finally:
+        logger.setLevel(level)
 
 
 @contextmanager

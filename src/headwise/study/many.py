@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from headwise.core.config import validated
-from headwise.core.errors import CorruptData, HeadwiseError, Interrupted, RunBusy
+from headwise.core.errors import CorruptData, HeadwiseError, Interrupted, MachineError, RunBusy
 from headwise.store import RunDirectory, run_condition
 from headwise.study.config import RunConfig, config_hash, window_config
 from headwise.study.executors import InProcess, Pool
@@ -139,6 +139,9 @@ def run_all(
             raise _stopped(configs, out)
 
     def end(path: Path, future: Future[str]) -> None:
+        if future.cancelled():  # nobody here cancels while waiting: a lost scheduler takes its tasks with it
+            left = len(missing(with_prerequisites(configs), out))
+            raise MachineError(f"the scheduler of the cluster is gone with {left} runs left; the same command goes on")
         failure = future.exception()
         if isinstance(failure, Interrupted):
             raise _stopped(configs, out)
