@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from tests.conftest import tiny
 from tests.study.test_resume import assert_same
+from tests.study.test_sweep import TINY
 
 from headwise.cli import sweep as sweep_command
 from headwise.cli.main import main
@@ -25,17 +26,6 @@ from headwise.study.flows import keep_flow
 from headwise.study.many import run_all
 from headwise.study.run_location import run_location
 from headwise.view.report import page as paging
-
-SIZES = {
-    "task.d": 6,
-    "task.T": 5,
-    "train.batch": 20,
-    "train.samples": 60,
-    "train.steps": 12,
-    "train.checkpoint_every": 4,
-    "measure.test_samples": 30,
-}
-TINY = [part for key, value in SIZES.items() for part in (f"--{key}", str(value))]
 
 
 def send(number: int) -> Callable[..., None]:

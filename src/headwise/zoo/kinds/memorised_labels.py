@@ -3,35 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 
-from headwise.zoo.sequences import unrelated
-from headwise.zoo.small_training import BASE as SMALL
-from headwise.zoo.small_training import make_small
+from headwise.zoo.quiet_training import BASE as QUIET
+from headwise.zoo.quiet_training import DEVELOPMENT, HELD_OUT, RUNS, make_quiet, varied
 from headwise.zoo.training import Kind, Setting, Training
 
-BASE: Setting = {**SMALL, "width": 24, "heads": 3, "length": 16, "steps": 250, "rate": 0.003, "warmup": 0, "known": 64}
+BASE: Setting = {**QUIET, "rate": 0.003, "known": 64}
 
 
 def make(setting: Setting, seed: int) -> Training:
     """Weights at the start and the sequences from the seed."""
-    draw = partial(unrelated, vocabulary=setting["vocabulary"], length=setting["length"] + 1)
-    return replace(make_small(setting, seed, draw), pool=setting["known"])
+    return replace(make_quiet(setting, seed), pool=setting["known"])
 
 
 KIND = Kind(
     "memorised_labels",
     __doc__,
     make,
-    development=(
-        {**BASE, "vocabulary": 8},
-        {**BASE, "vocabulary": 12, "blocks": 1, "positions": "absolute"},
-    ),
-    held_out=(
-        {**BASE, "vocabulary": 10, "known": 48},
-        {**BASE, "vocabulary": 6, "blocks": 1, "heads": 2},
-        {**BASE, "vocabulary": 14, "positions": "absolute"},
-    ),
-    runs=(10, 28),
+    development=varied(BASE, DEVELOPMENT),
+    held_out=varied(BASE, ({**HELD_OUT[0], "known": 48}, *HELD_OUT[1:])),
+    runs=RUNS,
     nothing=True,
 )
