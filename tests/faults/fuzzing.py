@@ -28,6 +28,8 @@ FEW = ("config file", "a run's metrics")
 MANY = 1000
 """Each target is a process that imports everything; where few tries are wanted, two of them are enough."""
 
+ROUNDS = 4
+"""A target that ran out of its time gets more once the others have had theirs."""
 START_SECONDS = 90.0
 MEGABYTES = 6000
 
@@ -38,17 +40,23 @@ def run(counts: Counts) -> None:
         raise NotPossible("atheris is not installed: pip install 'headwise[faults]'")
     targets = TARGETS if counts.wanted >= MANY else FEW
     weights = {name: SLOW_SHARE if name in SLOW else 1.0 for name in targets}
-    for number, name in enumerate(targets):
-        tries = max(1, -int(-counts.wanted * weights[name] // sum(weights.values())))
-        seconds = max(5.0, counts.time_left() / (len(targets) - number))
-        with workplace() as place:
-            _fuzz(counts, name, place, tries=tries, seconds=seconds)
+    missing = {name: max(1, -int(-counts.wanted * weights[name] // sum(weights.values()))) for name in targets}
+    for again in range(ROUNDS):
+        short = [name for name, tries in missing.items() if tries > 0]
+        for number, name in enumerate(short):
+            seconds = max(5.0, counts.time_left() / (len(short) - number))
+            with workplace() as place:
+                missing[name] -= _fuzz(counts, name, place, tries=missing[name], seconds=seconds, again=again)
+        if counts.time_left() < START_SECONDS:
+            break
 
 
-def _fuzz(counts: Counts, name: str, place: Path, *, tries: int, seconds: float) -> None:
+def _fuzz(counts: Counts, name: str, place: Path, *, tries: int, seconds: float, again: int) -> int:
+    """Inputs tried; each round draws others."""
     options = [
-        f"-runs={tries}", f"-seed={counts.seed + 1}", f"-max_total_time={int(seconds)}", "-max_len=20000",
-        "-print_final_stats=1", "-timeout=60", f"-rss_limit_mb={MEGABYTES}", f"-artifact_prefix={place}/",
+        f"-runs={tries}", f"-seed={counts.seed + 1 + 1000 * again}", f"-max_total_time={int(seconds)}",
+        "-max_len=20000", "-print_final_stats=1", "-timeout=60", f"-rss_limit_mb={MEGABYTES}",
+        f"-artifact_prefix={place}/",
     ]  # fmt: skip
     command = [sys.executable, "-m", "tests.faults.fuzz_target", name, str(place), *options]
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
@@ -58,7 +66,7 @@ def _fuzz(counts: Counts, name: str, place: Path, *, tries: int, seconds: float)
         )
     except subprocess.TimeoutExpired:
         counts.add("hang", f"{name}: not over {START_SECONDS:.0f} s after its time")
-        return
+        return 0
     counted = re.search(r"number_of_executed_units: (\d+)", ended.stderr)
     done = int(counted[1]) if counted else 0
     counts.tried += done
@@ -69,3 +77,4 @@ def _fuzz(counts: Counts, name: str, place: Path, *, tries: int, seconds: float)
         counts.add("hang" if fault == "hang" else "traceback", f"{name}: {what}")
     if ended.returncode != 0:
         counts.add("traceback", f"{name}: the process ended with {ended.returncode}: {ended.stderr[-500:]}")
+    return done
