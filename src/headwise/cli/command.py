@@ -93,6 +93,17 @@ def quietly(arguments: argparse.Namespace) -> Callable[[str], None]:
     return (lambda line: None) if arguments.quiet else say
 
 
+def add_runs_folder(parser: argparse.ArgumentParser) -> None:
+    """`--out`, of every command that keeps runs."""
+    parser.add_argument(
+        "--out",
+        type=path_argument,
+        default=Path("runs"),
+        metavar="DIR",
+        help="folder that holds the runs (default: runs)",
+    )
+
+
 def path_argument(text: str) -> Path:
     """The type of every argument that names a file or directory."""
     try:

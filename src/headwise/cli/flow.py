@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
-from headwise.cli.command import Command, figure_file, path_argument, print_result, say_drawn
+from headwise.cli.command import Command, add_runs_folder, figure_file, print_result, say_drawn
 from headwise.cli.overrides import describe_keys, literal, parse_overrides
 from headwise.cli.seeds import parse_seed, parse_seeds
 from headwise.cli.streams import say
@@ -37,13 +36,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         help="solve for several seeds, such as 0..99, and print a table instead of keeping a run",
     )
     parser.add_argument("--workers", type=int, default=1, metavar="N", help="processes for --seeds (default: 1)")
-    parser.add_argument(
-        "--out",
-        type=path_argument,
-        default=Path("runs"),
-        metavar="DIR",
-        help="folder that holds the runs (default: runs)",
-    )
+    add_runs_folder(parser)
     parser.add_argument(
         "--figure",
         type=figure_file,

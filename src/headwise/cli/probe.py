@@ -3,9 +3,17 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
-from headwise.cli.command import Command, figure_file, path_argument, print_result, quietly, refuse_extra, say_drawn
+from headwise.cli.command import (
+    Command,
+    add_runs_folder,
+    figure_file,
+    path_argument,
+    print_result,
+    quietly,
+    refuse_extra,
+    say_drawn,
+)
 from headwise.cli.signals import stop_on_signal
 
 
@@ -51,13 +59,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         help="checkpoints without safetensors: refuse (default), or unpickle tensors and nothing else",
     )
     parser.add_argument("--device", default="cpu", metavar="NAME", help="a torch device (default: cpu)")
-    parser.add_argument(
-        "--out",
-        type=path_argument,
-        default=Path("runs"),
-        metavar="DIR",
-        help="folder that holds the runs (default: runs)",
-    )
+    add_runs_folder(parser)
     parser.add_argument(
         "--figure",
         type=figure_file,

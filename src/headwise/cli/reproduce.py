@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from headwise.cli.command import Command, path_argument, print_result, quietly, refuse_extra
+from headwise.cli.command import Command, add_runs_folder, path_argument, print_result, quietly, refuse_extra
 from headwise.cli.seeds import parse_seeds
 from headwise.cli.signals import stop_on_signal
 from headwise.cli.streams import say
@@ -31,13 +31,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--seeds", type=parse_seeds, metavar="LIST", help="such as 0..4 (default: 0..2; 0 for the full decoder)"
     )
     parser.add_argument("--workers", type=int, default=2, metavar="N", help="runs at a time (default: 2)")
-    parser.add_argument(
-        "--out",
-        type=path_argument,
-        default=Path("runs"),
-        metavar="DIR",
-        help="folder that holds the runs (default: runs)",
-    )
+    add_runs_folder(parser)
     parser.add_argument(
         "--into",
         type=path_argument,

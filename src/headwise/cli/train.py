@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 from typing import Any
 
-from headwise.cli.command import Command, path_argument, print_json, print_result
+from headwise.cli.command import Command, add_runs_folder, path_argument, print_json, print_result
 from headwise.cli.overrides import describe_keys, literal, parse_overrides, read_config_file
 from headwise.cli.progress import progress_display
 from headwise.cli.signals import stop_on_signal
@@ -68,13 +67,7 @@ def add_experiment_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--config", type=path_argument, metavar="FILE", help="a TOML file of config keys")
     parser.add_argument("--steps", metavar="N", help="short for --train.steps")
     parser.add_argument("--init-scale", metavar="U", help="short for --model.init_scale")
-    parser.add_argument(
-        "--out",
-        type=path_argument,
-        default=Path("runs"),
-        metavar="DIR",
-        help="folder that holds the runs (default: runs)",
-    )
+    add_runs_folder(parser)
     parser.add_argument(
         "--path", metavar="PATH", help="code that computes the model: auto (default), kernel, torch or reference"
     )
