@@ -7,6 +7,7 @@ import io
 import re
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -17,17 +18,20 @@ from headwise.core.errors import ConfigError
 from headwise.core.palette import HEADS
 from headwise.core.trajectory import assemble
 from headwise.flow.config import FlowConfig
-from headwise.flow.simulate import simulate
+from headwise.flow.overlay import overlay_stages
+from headwise.flow.simulate import simulate, solve_flow, to_trajectory
+from headwise.paper.figures import FIGURES
 from headwise.phases.detection import detect
 from headwise.view import write
 from headwise.view.draw import draw_panel, draw_sheet, headwise_style
 from headwise.view.panels import AttentionMap, Bar, Curve, HeatMap, Plot, Sheet, Table, Timeline
-from headwise.view.parts import band, moments
+from headwise.view.parts import band, by_head_and_group, moments
 from headwise.view.sheets.diagram import COLUMNS as CELL_COLUMNS
 from headwise.view.sheets.diagram import diagram_sheet
 from headwise.view.sheets.flow import flow_sheet
 from headwise.view.sheets.heads import heads_sheet
 from headwise.view.sheets.heads_by_lag import heads_by_lag
+from headwise.view.sheets.main_figure import ideal_map
 from headwise.view.sheets.overview import overview
 from headwise.view.sheets.phases import phase_sheet
 from headwise.view.sheets.theory import theory_sheet
@@ -153,7 +157,7 @@ def test_nothing_to_draw_is_one_sentence(tmp_path: Path) -> None:
         lambda: heads_by_lag(bare),
         lambda: flow_sheet(bare),
         lambda: flow_sheet(flow.isel(step=slice(0, 1))),
-        lambda: theory_sheet([]),
+        lambda: theory_sheet([], flow),
         lambda: diagram_sheet([]),
         lambda: diagram_sheet([Nothing()]),
         lambda: phase_sheet(bare, detect(bare)),
@@ -185,6 +189,87 @@ def test_equal_heads_stand_side_by_side() -> None:
         np.testing.assert_allclose(picture[0, 0, head * third : (head + 1) * third], [rgb(HEADS[head])] * third)
     np.testing.assert_allclose(picture[1, 1], [rgb(HEADS[1])] * STRIPES)
     np.testing.assert_allclose(picture[0, 1], 1.0)
+
+
+def colours_of(figure: Figure, colours: Sequence[str]) -> list[int]:
+    """How many pixels of a rendered figure have each colour, to a few steps of its 255."""
+    content = io.BytesIO()
+    figure.savefig(content, format="rgba", dpi=400)
+    width, height = (round(inches * 400) for inches in figure.get_size_inches())
+    picture = np.frombuffer(content.getvalue(), np.uint8).reshape(height, width, 4)[..., :3].astype(int)
+    return [int((np.abs(picture - 255 * np.array(rgb(colour))).max(-1) < 4).sum()) for colour in colours]
+
+
+@pytest.mark.parametrize("heads", [2, 3, 4, 8])
+def test_curves_that_coincide_show_every_head(heads: int) -> None:
+    """Equal heads, solid on their first group and dashed on the others, leave pixels of every colour."""
+    times = np.linspace(0, 100, 30)
+    values = np.repeat(np.stack([times / 120, 0.5 - times / 300], axis=1)[:, None], heads, axis=1)
+    curves = by_head_and_group(times, values)
+    seen = colours_of(draw_sheet(Sheet(((Plot("", "step", "share", curves, legend="none"),),))), HEADS[:heads])
+    assert min(seen) > 100
+    assert sum(seen) < 40 * min(seen), "none of them is a trace only"
+
+
+def test_seeds_whose_heads_take_other_parts_are_lines_and_not_a_band() -> None:
+    runs = [trajectory(seed=seed, evaluations=41) for seed in range(3)]
+    other = [2, 0, 1]
+    runs[1] = runs[1].isel(head=other, head2=other).assign_coords(head=[1, 2, 3], head2=[1, 2, 3])
+    sheet = heads_sheet(runs)
+    assert [panel.name.partition(",")[0] for panel in sheet.panels[::3]] == [
+        "attention_by_group",
+        "value_alignment",
+        "value_coefficient",
+    ]
+    for row, variable in zip(sheet.rows, ("attention_by_group", "value_alignment", "value_coefficient"), strict=True):
+        for group, panel in enumerate(row):
+            assert isinstance(panel, Plot)
+            assert all(curve.low is None for curve in panel.curves)
+            drawn = {curve.series: curve for curve in panel.curves}
+            assert len(drawn) == 9
+            for head in range(3):
+                own = runs[1][variable].values[:, 0, other.index(head), group]
+                np.testing.assert_array_equal(drawn[f"head {head + 1}, seed 1"].y, own)
+                assert drawn[f"head {head + 1}, seed 1"].width < drawn[f"head {head + 1}, seed 0"].width
+
+
+def test_a_shared_axis_holds_every_panel_of_its_row() -> None:
+    low, high = (
+        Plot(name, "step", "", (Curve("", np.arange(3.0), np.array([0.0, size, -size]), name="a"),), legend="none")
+        for name, size in (("low", 1.0), ("high", 9.0))
+    )
+    for order in ((low, high), (high, low)):
+        for ax in draw_sheet(Sheet((order,), layout="grid")).axes:
+            assert ax.get_ylim()[0] <= -9
+            assert ax.get_ylim()[1] >= 9
+
+
+def test_the_ideal_attention_is_that_of_the_construction() -> None:
+    """Against the attention of the exact solution of §2.2 as a model, with a large sharpness."""
+    from headwise.model.construction import construct
+
+    groups, weights = [[1, 2], [3, 4], [5, 6]], [[0.7, 0.3], [1.0, 1.0], [0.5, 0.5]]
+    drawn = ideal_map(trajectory(groups=groups, attributes={"alpha": weights}))
+    decoder = construct(np.stack([np.eye(4)] * 3), groups, weights, positions=25, sharpness=60.0)
+    layer = decoder.layers[0].attention
+    scores = layer.score_HDD.detach().numpy()[:, 4:, 4:].swapaxes(1, 2) * layer.inverse_scale
+    scores = np.where(np.tri(25, dtype=bool), scores, -np.inf)
+    attention = np.exp(scores - scores.max(-1, keepdims=True))
+    attention /= attention.sum(-1, keepdims=True)
+    np.testing.assert_allclose(drawn.attention, attention[:, drawn.queries - 1][..., drawn.keys - 1], atol=1e-12)
+
+
+def test_theory_is_dashed_over_the_flow_from_the_printed_times() -> None:
+    flow = solve_flow(FlowConfig(start="B", t_end=400.0))
+    sheet = theory_sheet(overlay_stages(flow), to_trajectory(flow))
+    figure = draw_sheet(sheet)
+    for panel, ax in zip(sheet.panels, figure.axes, strict=True):
+        assert isinstance(panel, Plot)
+        times = [mark.at for mark in panel.marks if mark.axis == "x"]
+        assert times == [25.0]
+        lines = dict(zip([curve.series for curve in panel.curves], ax.lines, strict=False))
+        assert all((line.get_linestyle() == "-") == name.endswith("flow") for name, line in lines.items())
+        assert {name.partition(", ")[2] for name in lines} == {"flow", "theory, stage 2"}
 
 
 def test_a_band_is_the_range_over_the_shared_steps() -> None:
@@ -232,6 +317,15 @@ def test_the_python_of_the_page_about_figures_runs(tmp_path: Path, monkeypatch: 
     figure = names["figure"]
     assert isinstance(figure, Figure)
     assert all(ax.has_data() for ax in figure.axes)
+
+
+def test_the_page_about_figures_lists_every_figure_of_the_paper() -> None:
+    page = (ROOT / "docs" / "figures.md").read_text(encoding="utf-8")
+    listed = [line for line in page.splitlines() if line.startswith("| ")]
+    for entry in FIGURES:
+        (line,) = [row for row in listed if f"`{entry.name}`" in row]
+        for label in re.findall(r"fig:[\w-]+", entry.label):
+            assert f"`{label}`" in line
 
 
 def test_the_page_about_figures_names_every_column() -> None:

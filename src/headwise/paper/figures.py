@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from headwise.paper.claims.architecture import LADDER
 from headwise.paper.entry import Evidence, Figure
 from headwise.paper.flows import OVERLAID, flow_config, solved
 from headwise.paper.quantities import judge_order, prefixes
+from headwise.study.experiments import experiment
+from headwise.task.config import importance
 from headwise.view.panels import Sheet, Table
 from headwise.view.sheets.attention import attention_sheet
 from headwise.view.sheets.data_size import data_size_sheet
@@ -15,13 +15,19 @@ from headwise.view.sheets.distances import distances_sheet, exact_and_trained_sh
 from headwise.view.sheets.flow import flow_sheet
 from headwise.view.sheets.heads import heads_sheet
 from headwise.view.sheets.losses import losses_sheet
-from headwise.view.sheets.overview import overview
+from headwise.view.sheets.main_figure import main_sheet
 from headwise.view.sheets.theory import theory_sheet
 from headwise.view.sheets.training import training_sheet
 
 U_LABELS = {"init-xavier": "Xavier", "init-1e-3": "$u=10^{-3}$", "init-1e-6": "$u=10^{-6}$", "minimal": "$u=10^{-9}$"}
 RATIOS = ("ratio-1", "ratio-1.3", "ratio-1.5")
 SIZES = {600: "samples-600", 2000: "samples-2000", 9000: "samples-9000"}
+
+
+def main_figure(evidence: Evidence) -> Sheet:
+    """The task, its solution, distances, heads and attention of the minimal model."""
+    task = experiment("minimal", evidence.preset).task
+    return main_sheet(evidence.runs["minimal"], importance=importance(task))
 
 
 def attention(evidence: Evidence) -> Sheet:
@@ -57,22 +63,16 @@ def simulations(evidence: Evidence) -> Sheet:
 
 
 def theory(evidence: Evidence) -> Sheet:
-    """The simplified systems over the full flow, stage by stage."""
-    from headwise.flow.overlay import Theory, overlay
-    from headwise.flow.stages import stage_times
+    """The simplified systems over the full flow, started at the paper's t = 25 and t = 300.
 
-    flow = solved(OVERLAID, evidence.seeds[0])
-    _, second, third = stage_times(flow.target, flow.heads_at, flow.solution)
-    if second is None or third is None:
-        return theory_sheet([])
-    between = float(np.sqrt(second * third))
-    theories: tuple[Theory, ...] = ("printed", "two-group")
-    found = [
-        overlay(flow, stage=stage, start=start, end=end, theory=name)
-        for stage, start, end in ((2, 25.0, between), (3, between, min(2 * third, OVERLAID.t_end)))
-        for name in theories
-    ]
-    return theory_sheet([item for item in found if item is not None])
+    In the text's words the flow is that of its simulation, whose stages do not begin there; otherwise it is the one
+    that fits these two times.
+    """
+    from headwise.flow.overlay import overlay_stages
+    from headwise.flow.simulate import to_trajectory
+
+    flow = solved(flow_config("text") if evidence.preset == "text" else OVERLAID, evidence.seeds[0])
+    return theory_sheet(overlay_stages(flow), to_trajectory(flow))
 
 
 def run_figure(name: str, *, maps: bool = True, loss: bool = True) -> Figure:
@@ -131,9 +131,9 @@ FIGURES = (
     Figure(
         "fig-overview",
         "fig:main",
-        "the minimal model at a glance",
+        "the task, its solution, and the minimal model on the way to it",
         ("minimal",),
-        compose=lambda evidence: overview(evidence.runs["minimal"]),
+        compose=main_figure,
     ),
     Figure(
         "fig-attention", "fig:attention", "attention of the full decoder over training", ("full",), compose=attention

@@ -121,7 +121,7 @@ def _draw_row(part: FigureBase, row: Sequence[Panel]) -> None:
     places = part.subplots(1, len(row), squeeze=False)[0]
     for index, (ax, panel) in enumerate(zip(places, row, strict=True)):
         _draw(panel, ax)
-        if isinstance(panel, AttentionMap) and index > 0:
+        if isinstance(panel, AttentionMap) and index > 0 and isinstance(row[0], AttentionMap):
             ax.set_ylabel("")
         if isinstance(panel, HeatMap):
             _colour_bar(panel, [ax])
@@ -184,7 +184,8 @@ def _draw_plot(panel: Plot, ax: Axes) -> None:
         )
     _draw_marks(panel.marks, ax)
     ax.set(title=panel.title, xlabel=panel.xlabel, ylabel=panel.ylabel, xscale=panel.xscale)
-    ax.set_ylim(*panel.ylim)
+    if panel.ylim != (None, None):
+        ax.set_ylim(*panel.ylim)  # without limits this would keep those of the first panel of a shared axis
     if panel.x_direction == "falling":
         ax.invert_xaxis()
     if not panel.grid:

@@ -78,14 +78,15 @@ def draw_theory(
     True
     """
     from headwise.flow.overlay import overlay_stages
-    from headwise.flow.simulate import solve_flow
+    from headwise.flow.simulate import solve_flow, to_trajectory
 
-    overlays = overlay_stages(solve_flow(config, seed))
+    flow = solve_flow(config, seed)
+    overlays = overlay_stages(flow)
     for overlay in overlays:
         notify(str(overlay))
     for stage in sorted({2, 3} - {overlay.stage for overlay in overlays}):
         notify(f"stage {stage}: no head leaves, so there is nothing to overlay")
-    return _drawn(theory_sheet(overlays), to)
+    return _drawn(theory_sheet(overlays, to_trajectory(flow)), to)
 
 
 def _trajectory(run: Path | str | xr.Dataset) -> xr.Dataset:

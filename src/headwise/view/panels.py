@@ -12,9 +12,7 @@ from typing import Any, Literal
 import numpy as np
 
 from headwise.core.errors import ConfigError
-
-LineStyle = str | tuple[int, tuple[int, ...]]
-"""A line style as matplotlib names it, or (offset, lengths of dashes and gaps)."""
+from headwise.view.style import LineStyle
 
 Place = Literal["below", "right", "inside", "none"]
 """Where a legend stands."""

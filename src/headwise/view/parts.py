@@ -1,7 +1,7 @@
 """Panels that several sheets use: losses, distances to predictors, attention and values by head, attention maps.
 
 Pure data functions on trajectories, one per seed. Several seeds become one line, their median, and a band from the
-lowest to the highest.
+lowest to the highest; heads, which may take other parts in other seeds, are drawn seed by seed.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from headwise.core.predictors import predictors_of_kind
 from headwise.core.trajectory import attribute
 from headwise.phases.roles import head_roles
 from headwise.view.labels import axis_label, dimension_label, predictor_curve_label, time_label
-from headwise.view.panels import AttentionMap, Curve, LegendEntry, LineStyle, Mark, Place, Plot
-from headwise.view.style import LOSS, line_style, run_colour
+from headwise.view.panels import AttentionMap, Curve, LegendEntry, Mark, Place, Plot
+from headwise.view.style import LOSS, THIN, LineStyle, head_width, in_phase, line_style, paler, run_colour
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -87,9 +87,9 @@ def distance_panel(
 
 
 def loss_panel(runs: Sequence[xr.Dataset], *, title: str) -> Plot:
-    """The loss on test sequences over training."""
+    """The loss over training on test sequences, which the paper calls validation loss."""
     require(runs[0], "loss", figure="a figure of the loss")
-    curve = band("test loss", runs, lambda run: run["loss"].sel(split="test").values, colour=LOSS)
+    curve = band("validation loss", runs, lambda run: run["loss"].sel(split="test").values, colour=LOSS)
     return Plot(title, time_label(runs[0]), axis_label("loss"), (curve,), (0, None))
 
 
@@ -104,33 +104,54 @@ def excess_panel(groups: Mapping[str, Sequence[xr.Dataset]], *, title: str) -> P
     return Plot(title, "step", axis_label("excess_loss"), curves, (0, None))
 
 
-def head_panels(runs: Sequence[xr.Dataset], variable: str, *, title: str) -> tuple[Plot, ...]:
-    """One panel per group: every head's curve on it in the last block, heads matched across seeds by what they do."""
+def head_panels(
+    runs: Sequence[xr.Dataset], variable: str, *, title: str, limits: tuple[float | None, float | None] = (None, None)
+) -> tuple[Plot, ...]:
+    """One panel per group: every head's curve on it in the last block; `title` is a panel's around the group's number.
+
+    The first seed is drawn in full. The others are thin lines in the colours of the heads that do the same there: which
+    head takes which part, and whether it takes it at all, differs between seeds, so a band over them would hold nothing
+    that any seed did.
+    """
     require(runs[0], variable, figure="a figure of the heads")
-    roles = {id(run): found[-1] for run, found in zip(runs, head_roles(runs), strict=True)}
-
-    def read(run: xr.Dataset, head: int, group: int) -> np.ndarray:
-        values = run[variable].isel(block=-1).transpose("step", "head", "group").values
-        return np.asarray(values[:, roles[id(run)][head], group])
-
-    heads, groups = runs[0].sizes["head"], runs[0].sizes["group"]
+    roles = [found[-1] for found in head_roles(runs)]
+    values = [
+        run[variable].isel(block=-1).transpose("step", "head", "group").values[:, order]
+        for run, order in zip(runs, roles, strict=True)
+    ]
+    heads, groups = values[0].shape[1:]
     panels = []
     for group in range(groups):
         curves = tuple(
-            band(
-                f"head {head + 1}",
-                runs,
-                lambda run, head=head, group=group: read(run, head, group),  # type: ignore[misc]
-                colour=head_colour(head),
-                style=line_style(head),
+            Curve(
+                "",
+                run["step"].values.astype(float),
+                values[seed][:, head, group],
+                colour=paler(head_colour(head), share=0.3) if seed else head_colour(head),
+                width=THIN if seed else head_width(head, heads),
+                name=f"head {head + 1}{_seed_name(run, seed) if len(runs) > 1 else ''}",
             )
+            for seed, run in reversed(list(enumerate(runs)))
             for head in range(heads)
         )
-        legend: Place = "below" if group == groups // 2 else "none"
-        shown = axis_label(variable) if group == 0 else ""
-        name = f"{axis_label(variable)}, {title} {group + 1}"
-        panels.append(Plot(f"{title} {group + 1}", time_label(runs[0]), shown, curves, legend=legend, name=name))
+        heading = title.format(group + 1)
+        panels.append(
+            Plot(
+                heading,
+                time_label(runs[0]),
+                axis_label(variable) if group == 0 else "",
+                curves,
+                limits,
+                legend="none",
+                height=1.95,
+                name=f"{variable}, {heading}",
+            )
+        )
     return tuple(panels)
+
+
+def _seed_name(run: xr.Dataset, index: int) -> str:
+    return f", seed {attribute(run, 'seed') if 'seed' in run.attrs else index}"
 
 
 def by_head_and_group(
@@ -139,33 +160,37 @@ def by_head_and_group(
     *,
     group: str = "I({})",
     name: str = "{}",
-    width: float = 1.6,
-    alpha: float = 1.0,
 ) -> tuple[Curve, ...]:
     """Curves of values (times, heads, groups): colour says which head, line style which group.
 
-    `group` is the name of a group around its number, `name` that of a curve around head and group.
+    `group` is the name of a group around its number, `name` that of a curve around head and group. Later heads are
+    narrower, so that heads that coincide are all seen.
     """
+    heads = values.shape[1]
     return tuple(
         Curve(
             "",
             times,
             values[:, head, index],
             colour=head_colour(head),
-            style=line_style(index),
-            width=width,
-            alpha=alpha,
+            style=in_phase(line_style(index), head_width(head, heads)),
+            width=head_width(head, heads),
             name=name.format(f"head {head + 1} on {group.format(index + 1)}"),
         )
-        for head in range(values.shape[1])
+        for head in range(heads)
         for index in range(values.shape[2])
     )
+
+
+def head_entries(heads: int) -> tuple[LegendEntry, ...]:
+    """Heads by colour and width."""
+    return tuple(LegendEntry(f"head {k + 1}", head_colour(k), width=head_width(k, heads)) for k in range(heads))
 
 
 def head_and_group_entries(heads: int, groups: int, *, group: str = "on I({})") -> tuple[LegendEntry, ...]:
     """Colours name heads, line styles groups."""
     return (
-        *(LegendEntry(f"head {head + 1}", head_colour(head)) for head in range(heads)),
+        *head_entries(heads),
         *(LegendEntry(group.format(index + 1), style=line_style(index)) for index in range(groups)),
     )
 

@@ -41,8 +41,8 @@ def best_loss_panel(sizes: Mapping[int, Sequence[xr.Dataset]], fresh: Sequence[x
 
 
 def _distances(size: int, runs: Sequence[xr.Dataset]) -> Plot:
-    """Distances to restricted contexts, with the median step of the best loss marked."""
+    """Distances to restricted contexts; dashed, the first step that obtains the best loss, the median of the seeds."""
     contexts = predictors_of_kind(runs[0]["predictor"].values, "window")
     best = [run["step"].values[int(np.nanargmin(run["excess_loss"].values))] for run in runs]
-    mark = Mark("best step", float(np.median(best)))
+    mark = Mark("best step", float(np.median(best)), style="--")
     return distance_panel(runs, contexts, title=f"{size} sequences", marks=(mark,))

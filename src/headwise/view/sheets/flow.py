@@ -27,11 +27,7 @@ GROUP = "({})"
 def flow_sheet(trajectory: xr.Dataset) -> Sheet:
     """Attention by head and group, values by head and feature, the loss and its parts, on one time axis."""
     require(trajectory, "attention_by_group", "value_alignment", "loss_part", "excess_loss", figure="a flow's figure")
-    steps = trajectory["step"].values
-    late = steps >= SHOWN_FROM if (steps >= SHOWN_FROM).any() else steps > 0
-    if not late.any():
-        raise ConfigError("there is nothing to draw: the flow has no time after 0")
-    shown = trajectory.isel(step=late)
+    shown = after_start(trajectory)
     times = shown["step"].values.astype(float)
     attention = shown["attention_by_group"].isel(block=0).transpose("step", "head", "group").values
     values = shown["value_alignment"].isel(block=0).transpose("step", "head", "group").values
@@ -46,7 +42,7 @@ def flow_sheet(trajectory: xr.Dataset) -> Sheet:
                     (-0.02, 1.02),
                     xscale="log",
                     legend="right",
-                    entries=head_and_group_entries(*attention.shape[1:], group=GROUP),
+                    entries=head_and_group_entries(*attention.shape[1:], group="position, feature ({})"),
                     height=1.85,
                     name="attention",
                 ),
@@ -80,6 +76,15 @@ def flow_sheet(trajectory: xr.Dataset) -> Sheet:
         layout="grid",
         width=6.6,
     )
+
+
+def after_start(trajectory: xr.Dataset) -> xr.Dataset:
+    """The part of a flow that is drawn on a logarithmic axis."""
+    steps = trajectory["step"].values
+    late = steps >= SHOWN_FROM if (steps >= SHOWN_FROM).any() else steps > 0
+    if not late.any():
+        raise ConfigError("there is nothing to draw: the flow has no time after 0")
+    return trajectory.isel(step=late)
 
 
 def loss_curves(shown: xr.Dataset, delivered: np.ndarray) -> tuple[Curve, ...]:

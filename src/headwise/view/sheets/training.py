@@ -1,4 +1,4 @@
-"""One experiment over training: test loss, distances to the predictors, attention at four moments."""
+"""One experiment over training: validation loss, distances to the predictors, attention at four moments."""
 
 from __future__ import annotations
 
@@ -14,6 +14,6 @@ if TYPE_CHECKING:
 
 def training_sheet(runs: Sequence[xr.Dataset], *, loss: bool = True, maps: bool = True) -> Sheet:
     """Curves of all seeds above, maps of the first below; loss and maps can be left out."""
-    curves = (loss_panel(runs, title="Test loss"), distance_panel(runs)) if loss else (distance_panel(runs),)
+    curves = (loss_panel(runs, title="Validation loss"), distance_panel(runs)) if loss else (distance_panel(runs),)
     rows: tuple[tuple[Panel, ...], ...] = (curves, map_row(runs)) if maps else (curves,)
     return Sheet(rows)
