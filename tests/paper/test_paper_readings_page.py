@@ -42,7 +42,7 @@ def test_the_page_shows_both_readings_side_by_side(tmp_path: Path) -> None:
     )
     (folder / "table-levels-minimal.csv").write_text("run,quantity\nminimal,end of stage 1\n")
     page = render(tmp_path)
-    assert "| order | rise | reproduced: 0.4 (0.3 .. 0.5), 2 seeds | not reproduced, 1 seed | in order |" in page
+    assert "| order | rise | reproduced: 0.40 (0.30 to 0.50), 2 seeds | not reproduced, 1 seed | in order |" in page
     assert "| minimal | end of stage 1 |" in page
 
 

@@ -52,6 +52,9 @@ def test_numbers_are_medians_with_their_distance() -> None:
     assert one.measured == 2.5
     assert one.interval == (1.0, 4.0)
     assert one.distance == pytest.approx(0.5)
+    assert one.by_seed == {"0": 1.0, "1": 4.0, "2": 2.5}
+    assert one.numbers == "2.5 (1.0 to 4.0)"
+    assert verdict(YES, UNREAD, Judgement(False, np.nan)).by_seed == {"0": 1.0}
     assert verdict(YES, preset="text").published is None
 
 

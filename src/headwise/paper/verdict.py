@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
 
 from headwise.core.bootstrap import median_interval
+from headwise.core.rounding import with_interval
 from headwise.paper.limit import Limit
 
 RESAMPLES = 2000
@@ -48,6 +49,8 @@ class Verdict:
     distance: float | None
     seeds: tuple[int, ...]
     notes: Mapping[str, str]
+    by_seed: Mapping[str, float] = field(default_factory=dict)
+    """The measured quantity of each seed that has one; empty in verdicts stored before it was kept."""
 
     @property
     def of(self) -> int:
@@ -63,12 +66,11 @@ class Verdict:
 
     @property
     def numbers(self) -> str:
-        """The measured quantity, with its interval where there are several seeds; empty where nothing was measured."""
-        if self.measured is None:
-            return ""
-        if self.interval is None or self.of == 1:
-            return f"{self.measured:.3g}"
-        return f"{self.measured:.3g} ({self.interval[0]:.3g} .. {self.interval[1]:.3g})"
+        """The measured quantity, with its interval where there are several seeds; empty where nothing was measured.
+
+        It has as many digits as the interval allows.
+        """
+        return "" if self.measured is None else with_interval(self.measured, self.interval)
 
 
 def decide(
@@ -84,7 +86,12 @@ def decide(
 ) -> Verdict:
     """The verdict over all seeds; what was published is compared with the published reading alone."""
     readable = [judgement for judgement in judgements.values() if judgement.passed is not None]
-    values = [j.measured for j in readable if j.measured is not None and np.isfinite(j.measured)]
+    by_seed = {
+        str(seed): float(j.measured)
+        for seed, j in judgements.items()
+        if j.passed is not None and j.measured is not None and np.isfinite(j.measured)
+    }
+    values = list(by_seed.values())
     measured = float(np.median(values)) if values else None
     compared = published if preset == "published" else None
     passed = sum(bool(judgement.passed) for judgement in readable)
@@ -103,6 +110,7 @@ def decide(
         distance=None if measured is None or compared is None else measured - compared,
         seeds=tuple(judgements),
         notes={str(seed): j.note for seed, j in judgements.items() if j.note},
+        by_seed=by_seed,
     )
 
 

@@ -40,6 +40,7 @@ def to_item(verdict: Verdict) -> dict[str, Any]:
         "quantity": verdict.quantity,
         "measured": verdict.measured,
         "interval": list(verdict.interval) if verdict.interval else None,
+        "by_seed": dict(verdict.by_seed),
         "threshold": verdict.threshold,
         "limit": {"relation": limit.relation, "value": limit.value} if limit else None,
         "published": verdict.published,
@@ -101,6 +102,7 @@ def _from_item(item: Mapping[str, Any]) -> Verdict:
         distance=item["distance"],
         seeds=tuple(item["seeds"]),
         notes=dict(item["notes"]),
+        by_seed={str(seed): float(value) for seed, value in item.get("by_seed", {}).items()},
     )
 
 
