@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from headwise.phases.detection import detect, detect_seeds
     from headwise.probe.live import watch
     from headwise.probe.probe_folder import probe_folder
-    from headwise.store.listing import list_runs
     from headwise.store.read_run import load_trajectory as load
     from headwise.store.verify import verify
     from headwise.study.collect import collect
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
     from headwise.study.experiment_list import list_experiments
     from headwise.study.experiments import experiment
     from headwise.study.flows import keep_flow
+    from headwise.study.run_table import list_runs
     from headwise.study.summary import show
     from headwise.study.sweep import plan_sweep, sweep
     from headwise.study.train import train
@@ -61,7 +61,7 @@ _HOME = {
     "keep_flow": "headwise.study.flows",
     "list_claims": "headwise.paper.claim_list",
     "list_experiments": "headwise.study.experiment_list",
-    "list_runs": "headwise.store.listing",
+    "list_runs": "headwise.study.run_table",
     "list_statements": "headwise.theory.check",
     "load": "headwise.store.read_run",
     "page": "headwise.view.report.page",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from headwise.cli.command import Command, path_argument, print_result, refuse_extra
+from headwise.cli.progress import counted
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -17,6 +18,19 @@ def add(parser: argparse.ArgumentParser) -> None:
         default="quick",
         help="with --runs: check every byte against its digest",
     )
+    parser.add_argument(
+        "--sort",
+        default="experiment",
+        metavar="COLUMN",
+        help="with --runs: seed, status, steps, loss, stages, age, size or a config key",
+    )
+    parser.add_argument("--reverse", action="store_true", help="with --sort: the largest first")
+    parser.add_argument(
+        "--no-stages",
+        dest="stages",
+        action="store_false",
+        help="with --runs: read no curves, which is faster where there are thousands of runs",
+    )
     parser.add_argument("--json", action="store_true", help="print the list as one JSON document")
 
 
@@ -27,9 +41,17 @@ def run(arguments: argparse.Namespace, extra: list[str]) -> int:
 
         print_result(list_experiments(), arguments)
     else:
-        from headwise.store import list_runs
+        from headwise.study.run_table import list_runs
 
-        print_result(list_runs(arguments.runs, care=arguments.care), arguments)
+        runs = list_runs(
+            arguments.runs,
+            care=arguments.care,
+            sort=arguments.sort,
+            reverse=arguments.reverse,
+            stages=arguments.stages,
+            progress=counted("runs read"),
+        )
+        print_result(runs, arguments)
     return 0
 
 

@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 
 from headwise.cli.command import Command, path_argument, print_result, refuse_extra
+from headwise.cli.progress import counted
 from headwise.cli.streams import say
 
 
@@ -32,7 +33,7 @@ def run(arguments: argparse.Namespace, extra: list[str]) -> int:
     refuse_extra(extra)
     from headwise.study.collect import collect
 
-    collected = collect(arguments.roots, arguments.to)
+    collected = collect(arguments.roots, arguments.to, progress=counted("runs collected"))
     for note in collected.notes:
         say(note)
     print_result(collected, arguments)

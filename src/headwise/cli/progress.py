@@ -59,6 +59,23 @@ def _bar() -> Iterator[Report]:
         yield report
 
 
+MANY = 50
+
+
+def counted(what: str) -> Callable[[int, int], None]:
+    """A line on stderr for each tenth of many small things; a few of them are over before a line is read."""
+    shown = 0
+
+    def report(done: int, total: int) -> None:
+        nonlocal shown
+        tenth = 10 * done // total
+        if total >= MANY and tenth > shown:
+            shown = tenth
+            say(f"{done}/{total} {what}")
+
+    return report
+
+
 def _tenths() -> Report:
     shown: dict[str, int] = {}
     begun = time.monotonic()

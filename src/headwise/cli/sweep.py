@@ -84,6 +84,7 @@ def run(arguments: argparse.Namespace, extra: list[str]) -> int:
             stop_asked=stop_asked,
         )
     print_result(swept, arguments)
+    quietly(arguments)(swept.summary)
     for outcome in swept.failed:
         say(f"headwise: {outcome.status}: {outcome.run}: {outcome.reason}")
     if swept.failed:

@@ -32,6 +32,8 @@ class SweepPlan:
     """The runs of a sweep, checked; `str` of this is what `headwise sweep --dry-run` prints."""
 
     configs: tuple[RunConfig, ...] = field(repr=False)
+    values: tuple[Mapping[str, Any], ...] = field(repr=False)
+    """What tells each run from the others: its values of the axes, and its seed."""
     out: Path
     compared_with: int
     """Restricted-context models that the runs are compared with; they are computed too."""
@@ -53,11 +55,16 @@ class SweepPlan:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """`runs`, `to_compute` and `seconds`, ready for JSON."""
-        return {"runs": [str(run) for run in self.runs], "to_compute": self.to_compute, "seconds": self.seconds}
+        """`runs`, the `values` of each, `to_compute` and `seconds`, ready for JSON."""
+        return {
+            "runs": [str(run) for run in self.runs],
+            "values": [dict(values) for values in self.values],
+            "to_compute": self.to_compute,
+            "seconds": self.seconds,
+        }
 
     def __str__(self) -> str:
-        return "\n".join(map(str, self.runs))
+        return "\n".join(f"{run}  {_shown(values)}" for run, values in zip(self.runs, self.values, strict=True))
 
 
 @dataclass(frozen=True)
@@ -65,6 +72,9 @@ class SweptRuns:
     """How each run of a sweep ended; `str` of this is what `headwise sweep` prints."""
 
     outcomes: tuple[Outcome, ...]
+    values: tuple[Mapping[str, Any], ...] = field(repr=False)
+    """What tells each run from the others: its values of the axes, and its seed."""
+    out: Path
 
     @property
     def failed(self) -> tuple[Outcome, ...]:
@@ -72,11 +82,28 @@ class SweptRuns:
         return tuple(outcome for outcome in self.outcomes if outcome.status != "finished")
 
     def to_json(self) -> dict[str, Any]:
-        """`runs`: `run`, `status` and `reason` of each, ready for JSON."""
-        return {"runs": [{"run": str(o.run), "status": o.status, "reason": o.reason} for o in self.outcomes]}
+        """`runs`: `run`, `status`, `reason` and `values` of each, ready for JSON."""
+        return {
+            "runs": [
+                {"run": str(one.run), "status": one.status, "reason": one.reason, "values": dict(values)}
+                for one, values in zip(self.outcomes, self.values, strict=True)
+            ]
+        }
+
+    @property
+    def summary(self) -> str:
+        """How many finished, and what to do next."""
+        whole = len(self.outcomes)
+        return (
+            f"{whole - len(self.failed)} of {whole} runs finished; "
+            f"compare them with `headwise list --runs {self.out}`, gather them with `headwise collect {self.out}`"
+        )
 
     def __str__(self) -> str:
-        return "\n".join(f"{outcome.status:<8}  {outcome.run}" for outcome in self.outcomes)
+        return "\n".join(
+            f"{one.status:<8}  {one.run}  {_shown(values)}"
+            for one, values in zip(self.outcomes, self.values, strict=True)
+        )
 
 
 def plan_sweep(
@@ -108,9 +135,10 @@ def plan_sweep(
         if other is not point:
             raise ConfigError(f"the points {_shown(other)} and {_shown(point)} are the same run; name each once")
     configs = tuple(one.changed({"seed": seed}) for one in resolved for seed in seeds)
+    values = tuple({**point, "seed": seed} for point in points for seed in seeds)
     whole = with_prerequisites(configs)
     left = missing(whole, out)
-    return SweepPlan(configs, Path(out), len(whole) - len(configs), len(left), estimate_wall(left, workers))
+    return SweepPlan(configs, values, Path(out), len(whole) - len(configs), len(left), estimate_wall(left, workers))
 
 
 def sweep(
@@ -145,13 +173,16 @@ def sweep(
     plan = plan_sweep(config, over=over, zipped=zipped, seeds=seeds, workers=workers, out=out)
     notify(plan.headline)
     check_writable(plan.out)
+    values = {run: _shown(its) for run, its in zip(plan.runs, plan.values, strict=True)}
     began, done = time.monotonic(), 0
 
     def count(outcome: Outcome) -> None:
         nonlocal done
         done += 1
         reason = f"  ({outcome.reason})" if outcome.reason else ""
-        ended(f"{done}/{plan.to_compute}  {outcome.status}  {outcome.run}{reason}  {time.monotonic() - began:.0f} s")
+        what = values.get(outcome.run, "to compare with")
+        seconds = time.monotonic() - began
+        ended(f"{done}/{plan.to_compute}  {outcome.status}  {outcome.run}  {what}{reason}  {seconds:.0f} s")
 
     outcomes = run_on_pool(
         plan.configs,
@@ -162,7 +193,7 @@ def sweep(
         notify=notify,
         stop_asked=stop_asked,
     )
-    return SweptRuns(tuple(outcomes))
+    return SweptRuns(tuple(outcomes), plan.values, plan.out)
 
 
 def _shown(point: Mapping[str, Any]) -> str:
