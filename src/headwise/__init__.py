@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from headwise.training.config import TrainConfig
     from headwise.view.draw_diagram import draw_diagram
     from headwise.view.figures import draw_phases, draw_run, draw_theory
+    from headwise.view.report.notebook import notebook_page
     from headwise.view.report.page import page, refresh_page
 
 _HOME = {
@@ -64,6 +65,7 @@ _HOME = {
     "list_runs": "headwise.study.run_table",
     "list_statements": "headwise.theory.check",
     "load": "headwise.store.read_run",
+    "notebook_page": "headwise.view.report.notebook",
     "page": "headwise.view.report.page",
     "plan_sweep": "headwise.study.sweep",
     "probe_folder": "headwise.probe.probe_folder",
@@ -106,6 +108,7 @@ __all__ = [
     "list_runs",
     "list_statements",
     "load",
+    "notebook_page",
     "page",
     "plan_sweep",
     "probe_folder",
@@ -122,6 +125,10 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("headwise")
     if name not in _HOME:
         raise AttributeError(f"headwise has no {name!r}; it has {', '.join(__all__)}")
     return getattr(import_module(_HOME[name]), _OWN_NAMES.get(name, name))

@@ -15,7 +15,8 @@ def add(parser: argparse.ArgumentParser) -> None:
         type=path_argument,
         nargs="+",
         metavar="RUN",
-        help="run directories, or a directory of runs; seeds of one config share panels, configs stand side by side",
+        help="run directories, a directory of runs, netCDF or Zarr files; seeds of one config share panels, configs "
+        "stand side by side",
     )
     parser.add_argument(
         "-o",
@@ -57,6 +58,7 @@ COMMAND = Command(
     functions=(
         "page",
         "refresh_page",
+        "notebook_page",
     ),
     instead={
         "watch": "refresh_page(RUNS)",

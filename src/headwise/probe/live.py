@@ -4,7 +4,8 @@
         for inputs in loader:
             ...                      # the usual optimiser step
             w.step()
-    print(w.report())
+    print(w.report())                # roles and events; print(w) is what each head does now
+    w.page("heads.html")             # the interactive page; w.save("runs") keeps a run directory
 
 Between looks nothing of the probe is on the model: no hook, no changed setting. A look is one forward pass over
 `tokens` (and a small one over sequences that repeat themselves), so the overhead is that of one pass in `every` steps.
@@ -14,6 +15,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
@@ -27,12 +29,15 @@ from headwise.probe.losses import SPLITS, Validation, as_validation, loss_variab
 from headwise.probe.probing import Induction, Layout, Probe
 from headwise.probe.schedule import Every, make_schedule
 from headwise.probe.training_loss import TrainingLosses
+from headwise.store import now
 
 if TYPE_CHECKING:
     import xarray as xr
     from torch import Tensor
 
     from headwise.phases.run_report import RunReport
+    from headwise.view.report.notebook import NotebookPage
+    from headwise.view.report.page import WrittenPage
 
 
 class Watch:
@@ -46,6 +51,7 @@ class Watch:
         self._records: list[dict[str, np.ndarray]] = []
         self._training = TrainingLosses()
         self._losses: dict[str, list[LossValue]] = {split: [] for split in SPLITS}
+        self._started = self._ended = now()
 
     def __enter__(self) -> Self:
         self.begin(0)
@@ -116,6 +122,52 @@ class Watch:
 
         return detect(self.trajectory, groups="found")
 
+    def save(self, out: Path | str = "runs", *, label: str | None = None, seed: int = 0) -> Path:
+        """Keep what was recorded so far as a run directory below `out`, and return its path.
+
+        It is a run like any other: `headwise.load`, `headwise show`, `report`, `phases` and `verify` take it. Saving
+        the same records again finds it; more looks make another run. `label` is what pages call the model; `seed`
+        tells trainings of one setting apart, which a page then shows together. No training resumes from it.
+        """
+        from headwise.probe.saved_watch import save_watch
+
+        return save_watch(self, out, label=label, seed=seed, started=self._started, ended=self._ended)
+
+    def page(self, output: Path | str = "report.html", *, title: str | None = None) -> WrittenPage:
+        """Write the interactive page of what was recorded so far, one file that loads nothing."""
+        import headwise
+
+        return headwise.page(self, output, title=title)
+
+    def show(self, *, title: str | None = None, height: int = 900) -> NotebookPage:
+        """The whole interactive page inside a notebook, in a frame `height` pixels high; no server, nothing loaded."""
+        import headwise
+
+        return headwise.notebook_page(self, title=title, height=height)
+
+    def __str__(self) -> str:
+        if not self._records:
+            return repr(self)
+        from headwise.probe.watch_text import watch_text
+
+        return watch_text(self.seen, self.trajectory)
+
+    def __repr__(self) -> str:
+        if not self._records:
+            return f"<Watch of {type(self.model).__name__}: no look yet; enter `with watch(...) as w:`>"
+        return f"<Watch of {self.seen}; {len(self._steps)} looks up to step {self._steps[-1]}>"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows of `w`: the timeline of the report."""
+        from html import escape
+
+        if not self._records:
+            return f"<p>{escape(repr(self))}</p>"
+        from headwise.probe.watch_text import looks_line
+
+        about = f"{self.seen}; {looks_line(self.trajectory)}"
+        return f"<p>{escape(about)}</p>{self.report()._repr_html_()}"
+
     def callback(self) -> Any:
         """A `transformers.TrainerCallback` that begins, steps and ends this watch in a Hugging Face Trainer."""
         from headwise.probe.trainer_callback import trainer_callback
@@ -131,6 +183,7 @@ class Watch:
         self._losses["train"].append(train)
         self._losses["look"].append(look)
         self._losses["validation"].append(validation_loss(self.probe, self.model, self.validation))
+        self._ended = now()
         self._records.append(record)
         self._steps.append(self.steps_counted)
         self._schedule.looked(self.steps_counted, record, look.mean if np.isfinite(look.mean) else train.mean)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from headwise.core.errors import ConfigError
 from headwise.core.trajectory import assemble
+from headwise.store.given_source import given_source, source_kind
 from headwise.store.run_directory import RunDirectory
 
 if TYPE_CHECKING:
@@ -16,7 +17,9 @@ if TYPE_CHECKING:
 def load_trajectory(path: Path | str) -> xr.Dataset:
     """Metrics and snapshots of one run under their trajectory names, with the coordinates the run stored at its start.
 
-    Of a run that is being written, this is what has reached the disk. Damage raises `CorruptData`.
+    `path` is a run directory or a pattern that fits one (`runs/minimal/*-s1`), or a netCDF file or Zarr store that a
+    trajectory was written to. Of a run that is being written, this is what has reached the disk. Damage raises
+    `CorruptData`.
 
     >>> import tempfile
     >>> from headwise import FlowConfig, keep_flow, load
@@ -25,7 +28,12 @@ def load_trajectory(path: Path | str) -> xr.Dataset:
     >>> trajectory.attrs["source"], trajectory.sizes["head"]
     ('flow', 3)
     """
-    run = RunDirectory(path)
+    place = given_source(path)
+    if source_kind(place) != "directory":
+        from headwise.store.array_files import read_array_file
+
+        return read_array_file(place)
+    run = RunDirectory(place)
     run.require_begun()
     coordinates, attributes = run.read_coordinates()
     metrics, snapshots = run.read_histories()

@@ -17,6 +17,7 @@ from headwise.core.system_errors import exists, is_directory, machine_error, nam
 from headwise.core.text import wrap
 from headwise.store import format_1
 from headwise.store.files import SIDECAR_SUFFIX, sidecar
+from headwise.store.given_source import given_sources
 from headwise.store.listing import RunStatus, run_condition
 from headwise.store.lock import HOLDER_NAME, LOCK_NAME
 from headwise.store.output_root import parse_run_path
@@ -110,8 +111,8 @@ def verify(paths: Paths = "runs") -> VerifyReport:
     >>> before, fault.file.name
     (True, 'metrics-00000003.parquet')
     """
-    given = [Path(paths)] if isinstance(paths, Path | str) else [Path(path) for path in paths]
-    found = [run for path in given for run in _runs_in(path)]
+    given = [paths] if isinstance(paths, Path | str) else list(paths)
+    found = [run for one in given for path in given_sources(one) for run in _runs_in(path)]
     return VerifyReport(tuple(verify_run(path) for path in dict.fromkeys(found)))
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from headwise.core.plain import plain
 from headwise.store import RunDirectory, RunStatus, load_trajectory, run_status, steps_done
+from headwise.store.given_source import given_source, source_kind
 from headwise.study.summary_text import summary_text
 
 if TYPE_CHECKING:
@@ -20,11 +21,11 @@ class RunSummary:
 
     `final` has the step, the losses, distances and attention of the last evaluation, and in `copies` the pattern that
     each head of each block copies by then, as the phase report defines it (None: nothing). It is empty, and there is
-    no trajectory, before the first measurement.
+    no trajectory, before the first measurement. A netCDF file or a Zarr store has the status "file" and no config.
     """
 
     run: Path
-    status: RunStatus
+    status: RunStatus | Literal["file"]
     steps: int
     final: dict[str, Any] = field(repr=False)
     config: dict[str, Any] = field(repr=False)
@@ -45,7 +46,7 @@ class RunSummary:
 
 
 def show(run: Path | str) -> RunSummary:
-    """The state and the results of a stored run, finished or not.
+    """The state and the results of a stored run, finished or not, or of a trajectory in a netCDF file or Zarr store.
 
     >>> import tempfile
     >>> from headwise import FlowConfig, keep_flow, show
@@ -54,18 +55,27 @@ def show(run: Path | str) -> RunSummary:
     >>> summary.status, summary.steps, round(summary.final["excess_loss"], 2)
     ('finished', 30, 2.07)
     """
-    directory = RunDirectory(run)
+    place = given_source(run)
+    if source_kind(place) != "directory":
+        return _file_summary(place, load_trajectory(place))
+    directory = RunDirectory(place)
     directory.require_begun()
     manifest = directory.read_manifest()
-    trajectory = load_trajectory(run) if directory.metrics.ends() else None
+    trajectory = load_trajectory(place) if directory.metrics.ends() else None
     return RunSummary(
         run=directory.path,
-        status=run_status(run),
-        steps=manifest["steps"] if manifest else steps_done(run),
+        status=run_status(place),
+        steps=manifest["steps"] if manifest else steps_done(place),
         final={} if trajectory is None else final_values(trajectory),
         config=directory.read_config(),
         trajectory=trajectory,
     )
+
+
+def _file_summary(path: Path, trajectory: xr.Dataset) -> RunSummary:
+    measured = bool(trajectory.sizes.get("step"))
+    last = int(trajectory["step"].values[-1]) if measured else 0
+    return RunSummary(path, "file", last, final_values(trajectory) if measured else {}, {}, trajectory)
 
 
 def final_values(trajectory: xr.Dataset) -> dict[str, Any]:

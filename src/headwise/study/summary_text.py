@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from headwise.core.text import NO_BREAK, text_table, wrap
+from headwise.phases.heads_now import heads_now, heads_text
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -27,7 +28,21 @@ def summary_text(title: str, final: Mapping[str, Any], trajectory: xr.Dataset | 
     if trajectory is not None and "attention_by_group" in trajectory:
         parts += ["", "which group each head looks at most over training (share of its attention)"]
         parts.append(moments_table(trajectory))
+    elif trajectory is not None and trajectory.sizes.get("step"):
+        parts += watched_parts(final, trajectory)
     return "\n".join(parts)
+
+
+def watched_parts(final: Mapping[str, Any], trajectory: xr.Dataset) -> list[str]:
+    """The losses and the heads of somebody's own model, of which no groups are known."""
+    parts = []
+    if isinstance(final.get("loss"), Mapping):
+        losses = "  ".join(f"{name}{NO_BREAK}{_number(value)}" for name, value in final["loss"].items())
+        parts.append(wrap(losses, indent="loss ", hanging=" " * 5))
+    if found := heads_now(trajectory):
+        last = f"{trajectory['step'].values[-1]:g}"
+        parts += ["", f"what each head looks at most, at step {last} (L0H0 is block 1, head 1)", heads_text(found)]
+    return parts
 
 
 def heads_table(final: Mapping[str, Any]) -> str:

@@ -72,10 +72,15 @@ def json_block(data: Mapping[str, Any]) -> str:
 
 def write_page(path: Path | str, page: str) -> int:
     """Replace the file at once, so that a browser reloading it never sees half a page; returns its size in bytes."""
+    return replace_file(page_path(path), readable(page), option="-o")
+
+
+def page_path(path: Path | str) -> Path:
+    """The path, once it ends as a page does."""
     path = Path(path)
     if path.suffix.lower() not in (".html", ".htm"):
         raise ConfigError(f"{path}: a page ends in .html")
-    return replace_file(path, readable(page), option="-o")
+    return path
 
 
 def _static(name: str) -> str:

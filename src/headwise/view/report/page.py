@@ -1,7 +1,8 @@
-"""`page`: stored runs as one HTML file, once or again and again while they are computed."""
+"""`page`: runs and trajectories as one HTML file, once or again and again while they are computed."""
 
 from __future__ import annotations
 
+import os
 import shlex
 import time
 from collections.abc import Callable, Sequence
@@ -11,7 +12,8 @@ from typing import Any
 
 from headwise.core.errors import ConfigError, CorruptData
 from headwise.store import RunDirectory
-from headwise.view.report.members import Member, find_runs, read_member
+from headwise.view.report.html import page_path
+from headwise.view.report.members import Member, Shown, as_member, find_runs, read_member
 from headwise.view.report.pages import Live, write_runs_page
 
 Runs = Path | str | Sequence[Path | str]
@@ -37,10 +39,11 @@ class WrittenPage:
         return f"wrote {self.page} ({self.bytes / 1e6:.2f} MB)"
 
 
-def page(runs: Runs, output: Path | str = "report.html", *, title: str | None = None) -> WrittenPage:
+def page(runs: Shown | Sequence[Shown], output: Path | str = "report.html", *, title: str | None = None) -> WrittenPage:
     """One self-contained HTML page of runs as they are now, without torch.
 
-    Seeds of one config share a side of the page; other configs stand beside it.
+    `runs` is a run directory, a directory of runs, a pattern of names, a netCDF file or Zarr store, a trajectory, a
+    watch, or a list of these. Seeds of one config share a side of the page; other configs stand beside it.
 
     >>> import tempfile
     >>> from headwise import FlowConfig, keep_flow, page
@@ -50,9 +53,10 @@ def page(runs: Runs, output: Path | str = "report.html", *, title: str | None = 
     >>> written.page.name, written.bytes > 100_000, len(written.runs)
     ('flow.html', True, 1)
     """
-    paths, output = _found(runs), Path(output)
-    members = [read_member(path) for path in paths]
-    size = write_runs_page(output, members, title=title, command=command_line(paths, output, title))
+    output = output_path(output)
+    members, paths = gathered(runs)
+    known = command_line(paths, output, title) if len(paths) == len(members) else None
+    size = write_runs_page(output, members, title=title, command=known)
     return WrittenPage(output, size, tuple(paths))
 
 
@@ -77,7 +81,7 @@ def refresh_page(
     """
     if not SHORTEST <= every <= LONGEST:
         raise ConfigError(f"--every = {every:g} is not between {SHORTEST:g} and {LONGEST:g} seconds")
-    paths, output = _found(runs), Path(output)
+    paths, output = _found(runs), output_path(output)
     before: list[tuple[int, int]] | None = None
     damaged: str | None = None
     while True:
@@ -111,14 +115,36 @@ def refresh_page(
         time.sleep(every)
 
 
-def command_line(paths: Sequence[Path], output: Path, title: str | None) -> str:
-    """What to type to make this page again."""
-    words = ["headwise", "report", *map(str, paths), "-o", str(output)]
+def command_line(paths: Sequence[Path], output: Path | None, title: str | None) -> str:
+    """What to type to make this page again; without an `output` it is written where the command writes by itself."""
+    words = ["headwise", "report", *map(str, paths), *([] if output is None else ["-o", str(output)])]
     return shlex.join(words + (["--title", title] if title else []))
 
 
+def gathered(runs: Shown | Sequence[Shown]) -> tuple[list[Member], list[Path]]:
+    """Everything that a page is to show, in the order given, and the paths of what is on disk."""
+    several: list[Any] = list(runs) if isinstance(runs, list | tuple) else [runs]
+    members: list[Member] = []
+    paths: list[Path] = []
+    for given in several:
+        if isinstance(given, str | Path):
+            found = [path for path in find_runs([given]) if path not in paths]
+            members += [read_member(path) for path in found]
+            paths += found
+        else:
+            members.append(as_member(given))
+    return members, paths
+
+
+def output_path(given: Path | str) -> Path:
+    """Where a page is to be written; said before anything is computed."""
+    if not isinstance(given, str | os.PathLike):
+        raise ConfigError(f"a page is written to a file, got a {type(given).__name__}; give a name such as heads.html")
+    return page_path(given)
+
+
 def _found(runs: Runs) -> list[Path]:
-    return find_runs([Path(runs)] if isinstance(runs, Path | str) else [Path(run) for run in runs])
+    return find_runs([runs] if isinstance(runs, Path | str) else list(runs))
 
 
 def _progress(path: Path) -> tuple[int, int]:

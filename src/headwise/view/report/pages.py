@@ -47,9 +47,16 @@ class Live:
 
 
 def runs_page(
-    members: Sequence[Member], *, title: str | None = None, command: str | None = None, live: Live | None = None
+    members: Sequence[Member],
+    *,
+    title: str | None = None,
+    command: str | None = None,
+    live: Live | None = None,
+    embedded: bool = False,
 ) -> str:
-    """The page as text; `command` is the command line that makes it again."""
+    """The page as text; `command` is the command line that makes it again, `embedded` says that it is put into a frame
+    of a notebook.
+    """
     studies = arrange(members)
     phases = [find_phases([m.trajectory for m in study.members], study.seeds) for study in studies]
     data = page_data(studies, phases)
@@ -59,6 +66,7 @@ def runs_page(
         "palette": PALETTE,
         "title": heading,
         "live": {"every": live.every, "written": written} if live else None,
+        "embedded": embedded,
     }
     context = {
         "title": heading,
@@ -110,7 +118,8 @@ def _title(studies: Sequence[Study]) -> str:
     if len(study.members) > 1:
         return f"{study.label} · {len(study.members)} seeds"
     seed = study.members[0].seed
-    return study.label if seed is None else f"{study.label} · seed {seed}"
+    # The seed of somebody's own model says nothing about its training.
+    return study.label if seed is None or study.members[0].is_foreign else f"{study.label} · seed {seed}"
 
 
 def _summaries(studies: Sequence[Study], phases: Sequence[StudyPhases]) -> list[tuple[str, str]]:

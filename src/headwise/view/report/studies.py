@@ -63,7 +63,18 @@ def kind_of(member: Member) -> str:
     known = [str(part) for part in (experiment, preset) if part]
     if known:
         return " · ".join(known)
+    if member.is_foreign:
+        return foreign_name(member)
     return "regression flow" if source == "flow" else member.label or str(source or "trajectory")
+
+
+def foreign_name(member: Member) -> str:
+    """Somebody's own model: its class, and the label it was saved under or the folder of its checkpoints."""
+    folder = member.config.get("source")
+    beside = member.config.get("label") or (folder if folder != "watch" else None)
+    if not member.config and member.label != "trajectory":
+        beside = member.label
+    return " · ".join(str(part) for part in (attribute(member.trajectory, "model"), beside) if part)
 
 
 def _labels(members: Sequence[Member]) -> list[str]:

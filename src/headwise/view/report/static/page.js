@@ -137,4 +137,5 @@ async function start() {
   };
 }
 
-if (window !== window.parent) { if (page.live !== undefined) parent.postMessage({ headwise: page.live ? page.live.written : null }, "*"); } else start();
+// In a frame a page only says when it was written, for a page that waits for a newer one; a notebook's frame is the page.
+if (window !== window.parent && !page.embedded) { if (page.live !== undefined) parent.postMessage({ headwise: page.live ? page.live.written : null }, "*"); } else start();

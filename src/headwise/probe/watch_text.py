@@ -1,0 +1,48 @@
+"""A watch in words: what is watched, how far it is, and what each head does at the last look."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from headwise.core.text import wrap
+from headwise.phases.heads_now import heads_now, heads_text
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from headwise.probe.probing import Layout
+
+LOSSES = ("validation", "look", "train")
+"""Losses in the order in which one is shown."""
+
+
+def watch_text(seen: Layout, trajectory: xr.Dataset) -> str:
+    """What `print(w)` shows."""
+    parts = [wrap(str(seen)), looks_line(trajectory)]
+    found = heads_now(trajectory)
+    if found:
+        last = f"{trajectory['step'].values[-1]:g}"
+        parts += ["", f"what each head looks at most, at step {last} (L0H0 is block 1, head 1)", heads_text(found)]
+    return "\n".join(parts)
+
+
+def looks_line(trajectory: xr.Dataset) -> str:
+    """How many looks, between which steps, and the loss at both ends."""
+    steps = trajectory["step"].values
+    looks = f"{len(steps)} look{'s' * (len(steps) != 1)}"
+    when = f"at step {steps[0]:g}" if len(steps) == 1 else f"from step {steps[0]:g} to {steps[-1]:g}"
+    return f"{looks} {when}{_loss_words(trajectory)}"
+
+
+def _loss_words(trajectory: xr.Dataset) -> str:
+    if "loss" not in trajectory:
+        return ""
+    for split in LOSSES:
+        if split in trajectory["split"].values:
+            values = trajectory["loss"].sel(split=split).values
+            values = values[np.isfinite(values)]
+            if len(values):
+                return f"; loss ({split}) {values[0]:.3f}" + (f" to {values[-1]:.3f}" if len(values) > 1 else "")
+    return ""
