@@ -140,7 +140,7 @@ def flat(small: bool) -> bool:
 
 def tiny(seed: int) -> RunConfig:
     """A run of a few steps of a small model."""
-    return experiment("minimal", changes={**TINY, "seed": seed})
+    return experiment("minimal", "redrawn", changes={**TINY, "seed": seed})
 
 
 def footprint() -> tuple[float, int]:

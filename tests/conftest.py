@@ -37,7 +37,7 @@ def tiny(name: str = "minimal", **updates: object) -> RunConfig:
         "measure.snapshots.every": 6,
     }
     values |= {key.replace("__", "."): value for key, value in updates.items()}
-    return experiment(name, changes=values)
+    return experiment(name, "redrawn", changes=values)
 
 
 __all__ = ["MeasureConfig", "Schedule", "tiny"]

@@ -51,7 +51,7 @@ choices = st.sampled_from(CHOICES.split())
 @st.composite
 def command_lines(draw: st.DrawFn) -> list[str]:
     keys = draw(st.lists(st.sampled_from(KEYS), max_size=4, unique=True))
-    arguments = ["train", draw(st.sampled_from(["minimal", "minimal", "full", "full", "mini"]))]
+    arguments = ["train", draw(st.sampled_from(["minimal", "minimal", "full", "full", "mini"])), "--preset", "redrawn"]
     values = dict(SIZES)
     for key in keys:
         values[key] = draw(st.one_of(small, nonsense) if key in GROWING else st.one_of(small, nonsense, choices))

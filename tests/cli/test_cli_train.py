@@ -23,7 +23,7 @@ SIZES = {
     "measure.at.every": 3,
     "measure.snapshots.every": 6,
 }
-TINY = [part for key, value in SIZES.items() for part in (f"--{key}", str(value))]
+TINY = ["--preset", "redrawn", *(part for key, value in SIZES.items() for part in (f"--{key}", str(value)))]
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:

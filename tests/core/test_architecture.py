@@ -88,7 +88,10 @@ def _first_calls(names: list[str]) -> Iterator[list[str]]:
         sys.setprofile(before)
 
 
-TINY = "--task.d 6 --task.T 5 --train.batch 20 --train.samples 60 --train.steps 12 --measure.test_samples 30 -q"
+TINY = (
+    "--preset redrawn --task.d 6 --task.T 5 --train.batch 20 --train.samples 60 --train.steps 12 "
+    "--measure.test_samples 30 -q"
+)
 
 
 def _train_and_judge(folder: Path) -> None:

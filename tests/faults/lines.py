@@ -148,7 +148,16 @@ def _planned(rng: random.Random, out: Path, place: Path, made: Path) -> list[str
 
 def _trained(rng: random.Random, out: Path, place: Path, made: Path) -> list[str]:
     values = {**SIZES, "train.steps": "2", "train.checkpoint_every": "1", **_keys(rng, 4)}
-    return ["train", rng.choice(("minimal", "full")), *_as_options(values, rng), "--out", str(out), "-q"]
+    return [
+        "train",
+        rng.choice(("minimal", "full")),
+        "--preset",
+        "redrawn",
+        *_as_options(values, rng),
+        "--out",
+        str(out),
+        "-q",
+    ]
 
 
 def _swept(rng: random.Random, out: Path, place: Path, made: Path) -> list[str]:

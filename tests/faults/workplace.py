@@ -60,7 +60,7 @@ def command(*arguments: str) -> Answer:
 def tiny_options(**changes: str) -> list[str]:
     """Options of a run that takes a fraction of a second; `changes` have `__` for the dot."""
     values = {**SIZES, **{key.replace("__", "."): value for key, value in changes.items()}}
-    return [text for key, value in values.items() for text in (f"--{key}", value)]
+    return ["--preset", "redrawn", *(text for key, value in values.items() for text in (f"--{key}", value))]
 
 
 def train_line(out: Path, *, seed: int = 0, extra: Sequence[str] = (), **changes: str) -> list[str]:

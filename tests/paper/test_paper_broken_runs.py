@@ -35,7 +35,7 @@ TINY = {"train.batch": 300, "train.samples": 9000, "train.checkpoint_every": 100
 
 def small(name: str, *, steps: int = 800, scale: float | None = None, ratio: float | None = None) -> RunConfig:
     given = {"train.steps": steps, "model.init_scale": scale, "task.m": ratio}
-    return experiment(name, "published").changed(
+    return experiment(name, "redrawn").changed(
         {**TINY, **{key: value for key, value in given.items() if value is not None}}
     )
 
@@ -70,7 +70,7 @@ def shuffled(tmp_path_factory: pytest.TempPathFactory) -> xr.Dataset:
 
 
 def case(**runs: xr.Dataset) -> Case:
-    return Case("published", "quick", 0, runs)
+    return Case("redrawn", "quick", 0, runs)
 
 
 def test_a_sound_run_passes(sound: xr.Dataset) -> None:

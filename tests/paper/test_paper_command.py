@@ -122,7 +122,21 @@ def test_the_page_shows_the_scale_of_its_figures(tmp_path: Path, monkeypatch: py
 
 
 def test_runs_that_a_claim_is_not_about_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    small = ["--task.h", "1", "--task.w", "2", "--task.d", "5", "--train.batch", "20", "--steps", "4", "-q"]
+    small = [
+        "--preset",
+        "redrawn",
+        "--task.h",
+        "1",
+        "--task.w",
+        "2",
+        "--task.d",
+        "5",
+        "--train.batch",
+        "20",
+        "--steps",
+        "4",
+        "-q",
+    ]
     assert main(["train", "minimal", *small, "--out", str(tmp_path)]) == 0
     assert main(["flow", "--out", str(tmp_path), "--t_end", "2"]) == 0
     capsys.readouterr()

@@ -29,7 +29,7 @@ def test_key_rows_are_exactly_the_differences() -> None:
     assert ("overlap-3-heads", "`task.groups`") in {row[:2] for row in rows}
 
 
-def test_the_page_shows_both_readings_side_by_side(tmp_path: Path) -> None:
+def test_the_page_shows_the_readings_side_by_side(tmp_path: Path) -> None:
     folder = tmp_path / "paper"
     about = {"claim": "order", "scale": "paper", "quantity": "rise", "threshold": "in order", "published": 0.385}
     passing = {0: Judgement(True, 0.3), 1: Judgement(True, 0.5)}
@@ -40,9 +40,12 @@ def test_the_page_shows_both_readings_side_by_side(tmp_path: Path) -> None:
         ],
         folder,
     )
-    (folder / "table-levels-minimal.csv").write_text("run,quantity\nminimal,end of stage 1\n")
+    (folder / "table-levels-minimal-redrawn.csv").write_text("run,quantity,matches\nminimal,end of stage 1,no\n")
     page = render(tmp_path)
-    assert "| order | rise | reproduced: 0.40 (0.30 to 0.50), 2 seeds | not reproduced, 1 seed | in order |" in page
+    assert (
+        "| order | rise | reproduced: 0.40 (0.30 to 0.50), 2 seeds | not run | not reproduced, 1 seed | in order |"
+        in page
+    )
     assert "| minimal | end of stage 1 |" in page
 
 

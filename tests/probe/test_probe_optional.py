@@ -50,7 +50,7 @@ def test_every_other_command_works_without_transformers(tmp_path: Path) -> None:
     """One process: a run is trained, read, judged and put on a page while no optional library can be imported."""
     keys = {"task.d": 6, "task.T": 5, "task.w": 6, "model.width": 12, "train.batch": 20, "train.samples": 60,
             "train.steps": 12, "measure.test_samples": 30, "measure.at.every": 3}  # fmt: skip
-    train = ["train", "minimal", "--out", str(tmp_path), "-q"]
+    train = ["train", "minimal", "--preset", "redrawn", "--out", str(tmp_path), "-q"]
     train += [part for key, value in keys.items() for part in (f"--{key}", str(value))]
     answer = run(
         "from pathlib import Path\n"

@@ -8,7 +8,7 @@ from headwise.study.config import Preset, RunConfig, config_hash, scientific_con
 from headwise.study.experiments import EXPERIMENTS, experiment
 
 
-@pytest.mark.parametrize("preset", ["published", "text"])
+@pytest.mark.parametrize("preset", ["published", "redrawn", "text"])
 @pytest.mark.parametrize("name", EXPERIMENTS)
 def test_experiment_is_valid_and_documented(name: str, preset: Preset) -> None:
     config = EXPERIMENTS[name](preset)
@@ -17,7 +17,7 @@ def test_experiment_is_valid_and_documented(name: str, preset: Preset) -> None:
     assert EXPERIMENTS[name].__doc__
 
 
-@pytest.mark.parametrize("preset", ["published", "text"])
+@pytest.mark.parametrize("preset", ["published", "redrawn", "text"])
 def test_a_variant_differs_from_what_it_varies(preset: Preset) -> None:
     """Two names for one config would hide a change that was never made; the text has no own run for some."""
     shared = ("head-dynamics", "small-ratio-1", "small-ratio-1.3", "small-ratio-1.5") if preset == "text" else ()
@@ -38,7 +38,7 @@ def test_restricted_models_may_have_data_of_their_own() -> None:
     assert "window_samples" not in scientific_content(own)["measure"]
 
 
-@pytest.mark.parametrize("preset", ["published", "text"])
+@pytest.mark.parametrize("preset", ["published", "redrawn", "text"])
 def test_sgd_leaves_out_the_weight_decay_of_adamw(preset: Preset) -> None:
     assert experiment("sgd", preset).train.weight_decay == 0.0
     assert experiment("full", preset).train.weight_decay > 0.0

@@ -137,7 +137,7 @@ def test_leaving_lets_a_task_save_and_kills_what_does_not_end(tmp_path: Path, mo
 
 def test_a_worker_that_is_asked_to_end_saves_and_its_run_goes_on(tmp_path: Path) -> None:
     """SIGTERM to a worker alone, as a batch system sends it: the run goes on from the very step it was at."""
-    command = [sys.executable, "-m", "headwise", "sweep", "minimal", *TINY[:8], "--train.steps", "600", "-q"]
+    command = [sys.executable, "-m", "headwise", "sweep", "minimal", *TINY[:10], "--train.steps", "600", "-q"]
     command += ["--train.checkpoint_every", "100000", "--seeds", "0..1", "--workers", "2", "--out", str(tmp_path)]
     controller = subprocess.Popen(command)
     until(lambda: any(path.stat().st_size for path in tmp_path.rglob("log.jsonl")))

@@ -35,7 +35,7 @@ SIZES = {
     "train.checkpoint_every": 4,
     "measure.test_samples": 30,
 }
-TINY = [part for key, value in SIZES.items() for part in (f"--{key}", str(value))]
+TINY = ["--preset", "redrawn", *(part for key, value in SIZES.items() for part in (f"--{key}", str(value)))]
 
 
 def test_points_multiply_and_zip() -> None:
@@ -198,7 +198,7 @@ def test_workers_and_controller_killed(runs: int, steps: int, deaths: str, tmp_p
 
     The deaths are spread over the sweep by the number of runs that have ended, so that all happen on any machine.
     """
-    arguments = ["minimal", *TINY[:8], "--train.steps", str(steps), "--train.checkpoint_every", "20"]
+    arguments = ["minimal", *TINY[:10], "--train.steps", str(steps), "--train.checkpoint_every", "20"]
     sweep = [sys.executable, "-m", "headwise", "sweep", *arguments, "--seeds", f"0..{runs - 1}", "-q"]
     command = [*sweep, "--workers", "2", "--out", str(tmp_path / "killed")]
     rng = random.Random(1)

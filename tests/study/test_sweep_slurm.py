@@ -24,7 +24,7 @@ from headwise.cli.main import main
 from headwise.store import RunDirectory
 
 RUNS = 6
-SIZE = [*TINY[:8], "--train.steps", "3000", "--train.checkpoint_every", "50", "--measure.test_samples", "30"]
+SIZE = [*TINY[:10], "--train.steps", "3000", "--train.checkpoint_every", "50", "--measure.test_samples", "30"]
 
 
 def slurm_missing() -> str:

@@ -20,9 +20,9 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--list", action="store_true", help="only list the claims and figures")
     parser.add_argument(
         "--preset",
-        choices=("published", "text", "both"),
+        choices=("published", "redrawn", "text", "both", "all"),
         default="published",
-        help="reading of the paper (default: published)",
+        help="reading of the paper (default: published); both: without redrawn",
     )
     parser.add_argument(
         "--scale", choices=("quick", "paper"), default="quick", help="minutes (default), or the paper's sizes"

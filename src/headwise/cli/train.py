@@ -51,7 +51,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         + describe_keys(experiment("minimal"))
         + "\n\nexamples:\n"
         "  headwise train minimal --steps 1000\n"
-        "  headwise train minimal --task.m 1.3 --task.d 20 --seed 3\n"
+        "  headwise train minimal --preset redrawn --task.d 20 --seed 3\n"
         "  headwise train full --train.batch 500 --measure.windows 4 8\n"
     )
 
@@ -61,8 +61,8 @@ def add_experiment_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("experiment", metavar="EXPERIMENT", help=f"one of: {', '.join(EXPERIMENTS)}")
     parser.add_argument(
         "--preset",
-        choices=("published", "text"),
-        help="reading of the paper: published (default) or text",
+        choices=("published", "redrawn", "text"),
+        help="reading of the paper: published (default), redrawn (a task of its own per seed) or text",
     )
     parser.add_argument("--config", type=path_argument, metavar="FILE", help="a TOML file of config keys")
     parser.add_argument("--steps", metavar="N", help="short for --train.steps")

@@ -46,7 +46,8 @@ GLOSSARY: dict[str, str] = {
     "run": "One training, flow or probe: a directory with its files. Every file carries the identity of its run, a "
     "digest of all that its results depend on and of its seed.",
     "reading": "One understanding of the paper where its text and its figures differ. `published` follows the runs "
-    "behind the figures, `text` follows the words; --preset chooses.",
+    "behind the figures and has their task, `redrawn` is the same with a task of its own per seed, `text` follows the "
+    "words; --preset chooses.",
 }
 """Every word with its meaning, in an order in which each can be read after those before it."""
 

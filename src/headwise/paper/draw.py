@@ -1,7 +1,8 @@
 """Figures and tables of a plan, drawn into a folder, and the folder's own list of what is in it.
 
 `figures.json` says which entry each picture shows, under which reading and at which scale, so that a later command
-finds the pictures of an earlier one.
+finds the pictures of an earlier one. In a list of schema 1 what is called published had a task for each seed, which is
+`redrawn`.
 """
 
 from __future__ import annotations
@@ -13,12 +14,13 @@ from typing import Any
 
 from headwise.core.errors import ConfigError, HeadwiseError
 from headwise.core.foreign_text import parse_json, read_foreign
+from headwise.core.readings import reading_of
 from headwise.paper.entry import Figure
 from headwise.paper.folder import locked, write_json
 from headwise.paper.plan import Plan
 from headwise.paper.runs import gather
 
-SCHEMA = 1
+SCHEMA = 2
 NAME = "figures.json"
 
 
@@ -75,8 +77,16 @@ def read_figures(into: Path) -> list[Drawn]:
     if not path.exists():
         return []
     try:
-        items = parse_json(read_foreign(path))["figures"]
-        found = [Drawn(item["name"], item["preset"], item["scale"], into / item["picture"]) for item in items]
+        document = parse_json(read_foreign(path))
+        found = [
+            Drawn(
+                item["name"],
+                reading_of(item["preset"], None) if document["schema"] == 1 else item["preset"],
+                item["scale"],
+                into / item["picture"],
+            )
+            for item in document["figures"]
+        ]
     except (ValueError, TypeError, KeyError) as error:
         raise HeadwiseError(f"{path} is not a list of figures ({error}); move it away") from None
     return [one for one in found if one.picture.exists()]

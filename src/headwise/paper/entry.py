@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from headwise.view.panels import Sheet
 
-BOTH: tuple[Preset, ...] = ("published", "text")
+EVERY: tuple[Preset, ...] = ("published", "redrawn", "text")
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Entry:
     label: str
     about: str
     experiments: tuple[str, ...] = ()
-    presets: tuple[Preset, ...] = BOTH
+    presets: tuple[Preset, ...] = EVERY
 
     def configs(self, preset: Preset, scale: Scale, seed: int) -> dict[str, RunConfig]:
         """The runs of one seed by the name of their experiment."""

@@ -37,7 +37,7 @@ def attention(evidence: Evidence) -> Sheet:
 
 def divergences(evidence: Evidence) -> Sheet:
     """Exact predictors left, trained restricted contexts right; published, the last of those is the exact law."""
-    last = ["prefix_3"] if evidence.preset == "published" else []
+    last = [] if evidence.preset == "text" else ["prefix_3"]
     return exact_and_trained_sheet(evidence.runs["full"], evidence.runs["windows"], last=last)
 
 
@@ -45,7 +45,7 @@ def ablations(evidence: Evidence) -> Sheet:
     """Excess loss by initial scale and by importance ratio."""
     runs = evidence.runs
     scales = {label: runs[name] for name, label in U_LABELS.items()} | {"$u=0$": runs["init-0"]}
-    default = runs["init-xavier" if evidence.preset == "published" else "minimal"]
+    default = runs["minimal" if evidence.preset == "text" else "init-xavier"]
     ratios = {f"$m={name.removeprefix('ratio-')}$": runs[name] for name in RATIOS} | {"$m=1.7$": default}
     return losses_sheet({"Initial scale": scales, "Importance ratio": ratios})
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from headwise.core.errors import ConfigError
+from headwise.core.readings import reading_in
 from headwise.paper.entry import Case, Claim
 from headwise.paper.plan import Plan
 from headwise.paper.runs import load_seed
 from headwise.paper.verdict import Judgement, Verdict, decide
-from headwise.store import load_trajectory
+from headwise.store import RunDirectory, load_trajectory
 from headwise.study.config import Preset
 
 if TYPE_CHECKING:
@@ -57,7 +58,8 @@ def judge_run(path: Path, claims: Sequence[Claim]) -> list[Verdict]:
     """Verdicts on one given run, for claims that need no other."""
     trajectory = load_trajectory(path)
     seed = int(trajectory.attrs.get("seed", 0))
-    preset: Preset = "text" if trajectory.attrs.get("preset") == "text" else "published"
+    # A trajectory that is no training run has no reading; it is refused below.
+    preset = cast("Preset", reading_in(RunDirectory(path).read_config()) or "redrawn")
     verdicts = []
     for claim in claims:
         if len(claim.experiments) != 1:

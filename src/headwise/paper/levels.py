@@ -272,7 +272,7 @@ TABLES = (
             "numbers read off the published figures",
             f"published levels and boundaries beside ours: {name}",
             tuple(dict.fromkeys(level.experiment for level in levels)),
-            ("published",),
+            ("published", "redrawn"),
             compose=compose(name),
             form="table",
         )

@@ -35,6 +35,14 @@ def differences() -> tuple[Difference, ...]:
     lags = depth.task.w // depth.task.h
     return (
         Difference(
+            "task",
+            "Haar features, drawn by the seed",
+            "one for all seeds: torch's CPU generator with seed 0, three standard normal matrices, each replaced by "
+            "U·(Vh)ᵀ of its singular value decomposition, the first for the furthest group",
+            base,
+            ("minimal", "init", "data", "online"),
+        ),
+        Difference(
             "weights within a group",
             "1/|I(k)|",
             f"1 for every lag; only the run with ({weights}) is normalised",
@@ -91,7 +99,12 @@ def differences() -> tuple[Difference, ...]:
             ("sgd",),
             ("sgd",),
         ),
-        Difference("features of the head-dynamics run", "Haar", "Frobenius-orthogonal", ("head-dynamics",)),
+        Difference(
+            "features of the head-dynamics run",
+            "Haar",
+            "the same, made Frobenius-orthogonal in the order drawn",
+            ("head-dynamics",),
+        ),
         Difference(
             "largest initial scale",
             f"scores in ±{experiment('init-xavier', 'text').model.init_scale:g}, zero values",

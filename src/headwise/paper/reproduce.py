@@ -28,8 +28,10 @@ ON_ONE_RUN = ("order", "competition", "offshoot", "specialisation")
 Names = Sequence[str] | Literal["all"]
 READINGS: dict[str, tuple[Preset, ...]] = {
     "published": ("published",),
+    "redrawn": ("redrawn",),
     "text": ("text",),
     "both": ("published", "text"),
+    "all": ("published", "redrawn", "text"),
 }
 
 
@@ -54,7 +56,7 @@ class Reproduction:
 def reproduce(
     names: Names = (),
     *,
-    preset: Literal["published", "text", "both"] = "published",
+    preset: Literal["published", "redrawn", "text", "both", "all"] = "published",
     scale: Scale = "quick",
     seeds: Sequence[int] | None = None,
     workers: int = 2,
@@ -125,7 +127,7 @@ def judge(run: Path | str, names: Sequence[str] = ()) -> Verdicts:
     >>> from headwise import experiment, judge, list_runs, train
     >>> small = {"task.d": 6, "task.T": 5, "train.samples": 60, "train.steps": 8, "measure.test_samples": 30}
     >>> with tempfile.TemporaryDirectory() as out:
-    ...     _ = train(experiment("minimal", changes=small), out=out)
+    ...     _ = train(experiment("minimal", "redrawn", changes=small), out=out)
     ...     verdicts = judge(list_runs(out)[0].path, ["specialisation"])
     >>> [one.outcome for one in verdicts]
     ['not reproduced']

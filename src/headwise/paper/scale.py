@@ -52,7 +52,7 @@ def size_of(config: RunConfig, scale: Scale) -> Size:
         return OWN[config.experiment][scale]
     if config.model.embedding == "learned":
         return FULL[scale]
-    return (MINIMAL if config.preset == "published" else MINIMAL_TEXT)[scale]
+    return (MINIMAL_TEXT if config.preset == "text" else MINIMAL)[scale]
 
 
 def at_scale(config: RunConfig, scale: Scale, *, seed: int) -> RunConfig:

@@ -58,6 +58,11 @@ class Verdict:
         return len(self.seeds)
 
     @property
+    def draws(self) -> int:
+        """How many tasks were asked: the figures show one, the other readings have one for each seed."""
+        return 1 if self.preset == "published" else self.of
+
+    @property
     def text(self) -> str:
         """The outcome as a person reads it."""
         if self.outcome == "partly reproduced":

@@ -1,7 +1,8 @@
 """`verdicts.json`: verdicts as plain values, for other programs and for later commands.
 
 A file is `{"schema": 1, "verdicts": [...]}`. Files without a version are lists of the same items without
-`outcome`, `passed`, `of` and `limit`; they are read too, and written back in the present form.
+`outcome`, `passed`, `of` and `limit`; they are read too, and written back in the present form. An item without `draws`
+is from before the task of the figures was known: what it calls published had a task for each seed, which is `redrawn`.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Any, get_args
 
 from headwise.core.errors import HeadwiseError
 from headwise.core.foreign_text import parse_json, read_foreign
+from headwise.core.readings import reading_of
 from headwise.paper.folder import locked, write_json
 from headwise.paper.limit import COMPARE, Limit
 from headwise.paper.verdict import Outcome, Verdict
@@ -46,6 +48,7 @@ def to_item(verdict: Verdict) -> dict[str, Any]:
         "published": verdict.published,
         "distance": verdict.distance,
         "seeds": list(verdict.seeds),
+        "draws": verdict.draws,
         "scale": verdict.scale,
         "notes": dict(verdict.notes),
     }
@@ -89,7 +92,7 @@ def _from_item(item: Mapping[str, Any]) -> Verdict:
         raise ValueError(f"relation {limit['relation']!r} is none of {', '.join(COMPARE)}")
     return Verdict(
         claim=str(item["claim"]),
-        preset=str(item["preset"]),
+        preset=str(item["preset"]) if "draws" in item else reading_of(str(item["preset"]), None),
         scale=str(item["scale"]),
         outcome=item["outcome"],
         passed=int(item["passed"]),

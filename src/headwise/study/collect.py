@@ -22,6 +22,7 @@ from headwise.core.atomic import replacing
 from headwise.core.errors import ConfigError, CorruptData
 from headwise.core.keys import flatten
 from headwise.core.readable import readable
+from headwise.core.readings import with_reading
 from headwise.core.variables import DIMENSIONS, VARIABLES
 from headwise.store import RunDirectory, RunRecord, list_runs, load_trajectory
 
@@ -106,7 +107,7 @@ def collect(
     >>> from headwise import collect, experiment, train
     >>> small = {"task.d": 6, "task.T": 5, "train.samples": 60, "train.steps": 8, "measure.test_samples": 30}
     >>> with tempfile.TemporaryDirectory() as out:
-    ...     _ = train(experiment("minimal", changes=small), out=out)
+    ...     _ = train(experiment("minimal", "redrawn", changes=small), out=out)
     ...     collected = collect(out, f"{out}/collected")
     >>> collected.runs.name, collected.curves.name, collected.notes
     ('runs.parquet', 'curves.parquet', ())
@@ -148,7 +149,7 @@ def run_row(record: RunRecord, trajectory: xr.Dataset) -> dict[str, Any]:
         "steps": record.steps,
         "reason": f"the loss became infinite at step {record.steps}" if record.status == "diverged" else None,
     }
-    row |= config_columns(run.read_config())
+    row |= config_columns(with_reading(run.read_config()))
     for name in (str(name) for name in trajectory.data_vars if name in VARIABLES):
         gathered = VARIABLES[name].gathered
         if "final" in gathered:

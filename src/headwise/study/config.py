@@ -9,15 +9,14 @@ from pydantic import Field, model_validator
 
 from headwise.core.config import Config, content_hash
 from headwise.core.errors import ConfigError
+from headwise.core.readings import Preset as Preset
+from headwise.core.readings import reading_of
 from headwise.core.seeds import SeedConfig
 from headwise.measure.config import MeasureConfig
 from headwise.model.compute import ComputeConfig
 from headwise.model.config import ModelConfig
 from headwise.task.config import TaskConfig, group_lags
 from headwise.training.config import TrainConfig
-
-Preset = Literal["published", "text"]
-
 
 LARGEST_DATA = 8 * 2**30
 LARGEST_MODEL = 4 * 2**30
@@ -26,6 +25,7 @@ LARGEST_MODEL = 4 * 2**30
 YOUNGER_KEYS: tuple[tuple[str, str, Any], ...] = (
     # part of the config, its key, and the value with which results are those from before the key existed
     ("measure", "window_samples", None),
+    ("task", "features_digest", None),
 )
 
 
@@ -48,6 +48,12 @@ class RunConfig(Config):
     train: TrainConfig = TrainConfig()
     measure: MeasureConfig = MeasureConfig()
     compute: ComputeConfig = ComputeConfig()
+
+    @model_validator(mode="after")
+    def _reading_follows_task(self) -> Self:
+        # The label of a stored run may be older than the readings are: its task says which of them it is.
+        self.__dict__["preset"] = reading_of(self.preset, self.task.features)
+        return self
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
@@ -111,9 +117,12 @@ def scientific_content(config: RunConfig) -> dict[str, Any]:
 
     Of the latter only the precision changes more than last bits.
 
-    A key that is younger than stored runs counts only once it is set, so that those keep their names.
+    A key that is younger than stored runs counts only once it is set, so that those keep their names. Of features from
+    a file the content counts, not its place.
     """
     content = config.model_dump(mode="json", exclude={"experiment", "preset", "seed", "compute"})
+    if config.task.features_digest is not None:
+        content["task"]["features"] = "file"
     for room, key, unset in YOUNGER_KEYS:
         if content[room][key] == unset:
             del content[room][key]

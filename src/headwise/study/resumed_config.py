@@ -9,7 +9,7 @@ from headwise.core.errors import ConfigError, CorruptData
 from headwise.model.paths import choose
 from headwise.store import OnDamage, RunDirectory
 from headwise.store.documents import json_digest
-from headwise.study.config import RunConfig
+from headwise.study.config import RunConfig, scientific_content
 
 
 def with_stored_compute(config: RunConfig, run: RunDirectory, *, on_damage: OnDamage) -> RunConfig:
@@ -37,9 +37,15 @@ def begun_digest(config: RunConfig) -> str:
 
 
 def as_stored(config: RunConfig, run: RunDirectory, *, on_damage: OnDamage) -> dict[str, Any]:
-    """A config as the run's file words it: begun before some setting existed, a run is the same while that is unset."""
+    """A config as the run's file words it.
+
+    Begun before some setting existed, or under another name of its reading, or with its file of features elsewhere, a
+    run is the same.
+    """
     if run.config_path.exists() and on_damage == "refuse":
         stored = run.read_config()
-        if validated(RunConfig, stored) == config:
+        begun = validated(RunConfig, stored)
+        same = scientific_content(begun) == scientific_content(config)
+        if same and (begun.seed, begun.compute, begun.experiment) == (config.seed, config.compute, config.experiment):
             return stored
     return config.model_dump(mode="json")

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from headwise.core.plain import plain
+from headwise.core.readings import with_reading
 from headwise.store import RunDirectory, RunStatus, load_trajectory, run_status, steps_done
 from headwise.store.given_source import given_source, source_kind
 from headwise.study.summary_text import summary_text
@@ -67,7 +68,7 @@ def show(run: Path | str) -> RunSummary:
         status=run_status(place),
         steps=manifest["steps"] if manifest else steps_done(place),
         final={} if trajectory is None else final_values(trajectory),
-        config=directory.read_config(),
+        config=with_reading(directory.read_config()),
         trajectory=trajectory,
     )
 

@@ -166,7 +166,7 @@ def sweep(
     >>> from headwise import experiment, sweep
     >>> small = {"task.d": 6, "task.T": 5, "train.samples": 60, "train.steps": 8, "measure.test_samples": 30}
     >>> with tempfile.TemporaryDirectory() as out:
-    ...     swept = sweep(experiment("minimal", changes=small), over={"task.m": [1, 1.5]}, out=out)
+    ...     swept = sweep(experiment("minimal", "redrawn", changes=small), over={"task.m": [1, 1.5]}, out=out)
     >>> [outcome.status for outcome in swept.outcomes], swept.failed
     (['finished', 'finished'], ())
     """

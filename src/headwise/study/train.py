@@ -36,7 +36,7 @@ def train(
     >>> from headwise import experiment, train
     >>> small = {"task.d": 6, "task.T": 5, "train.samples": 60, "train.steps": 8, "measure.test_samples": 30}
     >>> with tempfile.TemporaryDirectory() as out:
-    ...     trajectory = train(experiment("minimal", changes=small), out=out)
+    ...     trajectory = train(experiment("minimal", "redrawn", changes=small), out=out)
     >>> trajectory.sizes["head"], int(trajectory.step[-1])
     (3, 8)
     """

@@ -54,11 +54,12 @@ def train_run(
     """Train to the last step, or until the loss is no longer finite, and write the manifest. Needs the run's lock."""
     training, config = prepared.training, prepared.config
     model = prepared.engine.decoder
+    worded = as_stored(config, run, on_damage=on_damage)
     run.start(
-        as_stored(config, run, on_damage=on_damage),
+        worded,
         identity=run_identity(config),
         coordinates=prepared.evaluator.coordinates(),
-        attributes=prepared.attributes(),
+        attributes={**prepared.attributes(), "preset": worded["preset"]},
         on_damage=on_damage,
     )
     checkpoint = run.latest_checkpoint(on_damage=on_damage)

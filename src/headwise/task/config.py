@@ -6,13 +6,19 @@ Values are stored as given and interpreted by functions, so that a stored config
 from __future__ import annotations
 
 import math
-from typing import Annotated, Any, Literal, Self
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, Self, get_args
 
 from pydantic import Field, ValidationError, ValidatorFunctionWrapHandler, field_validator, model_validator
 
 from headwise.core.config import Config
+from headwise.core.errors import ConfigError
+from headwise.core.keys import nearest_key
+from headwise.task.given_features import FIGURES_COUNT, FIGURES_SIZE, file_digest, file_shape
 
 Layout = Literal["contiguous", "reversed", "singleton"]
+DrawnFeatures = Literal["haar", "frobenius", "correlated"]
+GivenFeatures = Literal["figures", "figures-frobenius"]
 Lags = tuple[int, ...]
 Weights = tuple[float, ...]
 
@@ -23,6 +29,10 @@ LARGEST_TABLES = 4 * 2**30
 
 LEAST_NORM, LARGEST_NORM = 1e-100, 1e100
 """Norms of features whose squares, which measurements need, are neither zero nor infinite."""
+
+
+KNOWN_FEATURES = (*get_args(DrawnFeatures), *get_args(GivenFeatures))
+"""What `features` may be, apart from the name of a file."""
 
 
 class TaskConfig(Config):
@@ -49,13 +59,42 @@ class TaskConfig(Config):
         Field(description="weights in a group: uniform 1/|I(k)|, sum (all 1), one list for all groups or one each"),
     ] = "uniform"
     features: Annotated[
-        Literal["haar", "frobenius", "correlated"],
-        Field(description="Haar orthogonal, exactly Frobenius-orthogonal, or correlated by `correlation`"),
+        str,
+        Field(
+            description="haar: orthogonal, drawn; frobenius: exactly Frobenius-orthogonal; correlated: by "
+            "`correlation`; figures, figures-frobenius: those behind the published figures; or a .npy file of "
+            "(count, d, d)"
+        ),
     ] = "haar"
+    features_digest: Annotated[
+        str | None, Field(pattern="^[0-9a-f]{64}$", description="SHA-256 of the file of features; found by itself")
+    ] = None
     correlation: Annotated[float, Field(gt=-1, lt=1, description="cosine between any two features")] = 0.0
     m: Annotated[float, Field(gt=0, description="importance ratio between neighbouring groups")] = 1.7
     b0: Annotated[float, Field(gt=0, description="importance of the last group")] = 10.0
     norms: Annotated[Weights | None, Field(description="importance of each group, instead of m and b0")] = None
+
+    def with_consequences(self, changes: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Features from a file are looked at again when anything about the task changes."""
+        return {"features_digest": None, **changes} if changes else changes
+
+    @model_validator(mode="before")
+    @classmethod
+    def _digest_of_file(cls, values: Any) -> Any:
+        if not isinstance(values, Mapping) or values.get("features_digest") not in (None, "none"):
+            return values
+        features = values.get("features")
+        if not isinstance(features, str) or features in KNOWN_FEATURES:
+            return values
+        if not features.endswith(".npy"):
+            raise ValueError(
+                f"task.features: {features!r:.80} is none of {', '.join(KNOWN_FEATURES)} and no .npy file"
+                f"{nearest_key(features, KNOWN_FEATURES)}"
+            )
+        try:
+            return {**values, "features_digest": file_digest(features)}
+        except ConfigError as error:
+            raise ValueError(str(error)) from None
 
     @field_validator("groups", mode="wrap")
     @classmethod
@@ -119,6 +158,7 @@ class TaskConfig(Config):
         for norm in importance(self):
             if not LEAST_NORM <= norm <= LARGEST_NORM:
                 raise ValueError(f"{keys} a norm of {norm:g}; keep norms between {LEAST_NORM:g} and {LARGEST_NORM:g}")
+        _check_given_features(self)
         if self.features != "haar" and self.h > self.d * self.d:
             raise ValueError(
                 f"task.h = {self.h} features of size {self.d} x {self.d} cannot be independent; lower task.h"
@@ -131,6 +171,30 @@ class TaskConfig(Config):
         if self.features == "correlated" and self.h > 1 and self.correlation <= -1 / (self.h - 1):
             raise ValueError(f"task.correlation must exceed {-1 / (self.h - 1):.3f} for {self.h} features")
         return self
+
+
+def _check_given_features(task: TaskConfig) -> None:
+    """Given matrices have a size and a number, and nothing is made up beyond them."""
+    if task.features in get_args(GivenFeatures):
+        if task.d != FIGURES_SIZE:
+            raise ValueError(
+                f"task.d = {task.d}: the task of the published figures has d = {FIGURES_SIZE}; "
+                "take --preset redrawn for one of another size"
+            )
+        if task.h > FIGURES_COUNT:
+            raise ValueError(
+                f"task.h = {task.h}: the task of the published figures has {FIGURES_COUNT} groups; "
+                "take --preset redrawn for more"
+            )
+    elif task.features not in KNOWN_FEATURES:
+        shape = file_shape(task.features)
+        if shape is not None and (shape[1] != task.d or shape[0] < task.h):
+            raise ValueError(
+                f"task.features: {task.features} holds {shape[0]} matrices of {shape[1]} x {shape[1]}; "
+                f"task.h = {task.h} and task.d = {task.d} ask for others"
+            )
+    elif task.features_digest is not None:
+        raise ValueError("task.features_digest belongs to features from a file; leave it out")
 
 
 def group_lags(task: TaskConfig) -> tuple[Lags, ...]:

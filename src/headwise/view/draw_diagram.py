@@ -45,7 +45,7 @@ def draw_diagram(
     >>> small = {"task.d": 6, "task.T": 5, "train.samples": 60, "train.steps": 4, "measure.test_samples": 30}
     >>> axes = {"task.m": [1, 1.5], "train.lr": [0.01, 0.02]}
     >>> with tempfile.TemporaryDirectory() as out:
-    ...     _ = sweep(experiment("minimal", changes=small), over=axes, out=out)
+    ...     _ = sweep(experiment("minimal", "redrawn", changes=small), over=axes, out=out)
     ...     table = collect(out, f"{out}/collected").runs
     ...     drawn = draw_diagram(table, x="task.m", y="train.lr", value="excess-loss", to=f"{out}/diagram.png")
     >>> drawn.diagrams[0].x, drawn.diagrams[0].runs.tolist()

@@ -15,7 +15,7 @@ COINCIDE = Limit("<=", 0.1)
 
 def judge_windows(case: Case) -> Judgement:
     """The last predictor is the exact law as published, the trained model of context 12 in the text's words."""
-    last = "prefix_3" if case.preset == "published" else "window_12"
+    last = "window_12" if case.preset == "text" else "prefix_3"
     return judge_order(case.runs["windows"], ("window_4", "window_8", last))
 
 

@@ -67,7 +67,9 @@ def experiment(name: str, preset: Preset = "published", *, changes: Mapping[str,
             f"unknown experiment {name!r}{nearest_key(str(name), EXPERIMENTS)}; `headwise list` shows all of them"
         )
     if preset not in get_args(Preset):
-        raise ConfigError(f"preset = {preset!r} is unknown; take {' or '.join(get_args(Preset))}")
+        raise ConfigError(
+            f"preset = {preset!r} is unknown; take {', '.join(get_args(Preset)[:-1])} or {get_args(Preset)[-1]}"
+        )
     return EXPERIMENTS[name](preset).changed(changes)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from headwise.model.config import FULL_PUBLISHED, FULL_TEXT
 from headwise.study.config import Preset, RunConfig
+from headwise.study.experiments.features import features_of
 from headwise.task.config import TaskConfig
 from headwise.training.config import TrainConfig
 
@@ -14,11 +15,11 @@ def full(preset: Preset) -> RunConfig:
     `headwise train full --train.batch 500 --steps 600`: 2.4 minutes on one core with the kernel (seed 0); excess loss
     0.36, KL from the three prefixes 1.79, 0.66 and 0.36, each head on a group of its own (0.82, 0.78, 0.56).
     """
-    if preset == "published":
+    if preset != "text":
         return RunConfig(
             experiment="full",
             preset=preset,
-            task=TaskConfig(w=12, alpha="sum"),
+            task=TaskConfig(w=12, alpha="sum", features=features_of(preset)),
             model=FULL_PUBLISHED,
             train=TrainConfig(lr=0.003),
         )

@@ -12,7 +12,7 @@ def windows(preset: Preset) -> RunConfig:
     The third curve of the published figure is the exact law, which every run is compared with; the text trains a model
     of context 12 for it.
     """
-    contexts = (4, 8) if preset == "published" else (4, 8, 12)
+    contexts = (4, 8, 12) if preset == "text" else (4, 8)
     return full(preset).changed({"experiment": "windows", "measure.windows": contexts})
 
 

@@ -9,7 +9,7 @@ from headwise.study.experiments.minimal import minimal
 
 def default_ratio(preset: Preset) -> RunConfig:
     """m = 1.7 from the weights this ablation starts from: Xavier as published, tiny scores in the text's words."""
-    return from_xavier(preset) if preset == "published" else minimal(preset)
+    return minimal(preset) if preset == "text" else from_xavier(preset)
 
 
 def with_ratio(preset: Preset, ratio: str) -> RunConfig:

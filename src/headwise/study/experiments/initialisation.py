@@ -17,7 +17,7 @@ def with_scale(preset: Preset, scale: str) -> RunConfig:
     """
     if scale != "xavier":
         start: dict[str, object] = {"model.init_scale": float(scale)}
-    elif preset == "published":
+    elif preset != "text":
         start = {"model.init": "xavier", "model.init_scale": 1.0, "model.init_values": "xavier"}
     else:
         start = {"model.init_scale": 1.0}

@@ -33,7 +33,7 @@ def overlapping(preset: Preset, heads: int) -> RunConfig:
         {
             "experiment": f"overlap-{heads}-heads",
             "task.w": 8,
-            "task.groups": groups if preset == "published" else groups[::-1],
+            "task.groups": groups[::-1] if preset == "text" else groups,
             "task.overlap": "allow",
             "model.heads": heads,
         }
@@ -54,7 +54,8 @@ def head_dynamics(preset: Preset) -> RunConfig:
     """The run behind Fig. collaboration: Frobenius-orthogonal features as published, Haar ones in the text's words."""
     if preset == "text":
         return minimal(preset)
-    return minimal(preset).changed({"experiment": "head-dynamics", "task.features": "frobenius"})
+    features = "figures-frobenius" if preset == "published" else "frobenius"
+    return minimal(preset).changed({"experiment": "head-dynamics", "task.features": features})
 
 
 def depth_minimal(preset: Preset) -> RunConfig:

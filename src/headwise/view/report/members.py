@@ -13,6 +13,7 @@ from typing import Any, Protocol
 import xarray as xr
 
 from headwise.core.errors import ConfigError
+from headwise.core.readings import with_reading
 from headwise.core.trajectory import attribute
 from headwise.store import RunDirectory, load_trajectory, run_status, short_path
 from headwise.store.given_source import given_source, given_sources, source_kind
@@ -76,7 +77,7 @@ def read_member(path: Path | str) -> Member:
         return member_of(load_trajectory(place), place.stem)
     run = RunDirectory(place)
     trajectory = load_trajectory(run.path)
-    config = run.read_config()
+    config = with_reading(run.read_config())
     manifest = run.read_manifest()
     seed = config.get("seed", trajectory.attrs.get("seed"))
     return Member(
