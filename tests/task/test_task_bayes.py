@@ -163,7 +163,7 @@ def test_a_chain_of_one_position_is_uniform() -> None:
     np.testing.assert_array_equal(chain.log_p, sampled_uniform_table(task, (1, 2), (3, 4), samples=1000).log_p)
 
 
-def test_large_tasks_are_sampled_and_larger_ones_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_large_tasks_are_sampled_and_the_largest_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bayes, "LARGEST_ENUMERATION", 4**4)
     monkeypatch.setattr(bayes, "MOST_HIDDEN", 4**2)
     monkeypatch.setattr(bayes, "MOST_VISIBLE", 4**2)
@@ -180,6 +180,7 @@ def test_large_tasks_are_sampled_and_larger_ones_refused(monkeypatch: pytest.Mon
         np.testing.assert_array_equal(found(x), predictor(task, name)(x))
         assert (found(x) != predictor(task, name, seed=1)(x)).any()
     assert bayes_predictor(task, task.lags[0] + task.lags[1], law="uniform").method == "exact"
+    monkeypatch.setattr(bayes.bayes_fitted, "LARGEST_NETWORK", 100)
     with pytest.raises(ConfigError, match=r"use law uniform, or .*measure\.windows = \[4\]"):
         predictor(task, "bayes_2")
     with pytest.raises(ConfigError, match=r"use law chain, or .*measure\.windows"):
@@ -189,8 +190,8 @@ def test_large_tasks_are_sampled_and_larger_ones_refused(monkeypatch: pytest.Mon
     assert "\n" not in str(caught.value)
 
 
-def test_the_papers_sizes_are_sampled_exact_or_refused() -> None:
-    """d = 50, w = 6: one group sampled, two groups exact under the uniform law only; w = 12 beyond one lag refused."""
+def test_the_papers_sizes_are_sampled_exact_or_fitted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """d = 50, w = 6: one group sampled, two groups exact under the uniform law only, else fitted, as in w = 12."""
     task = build_task(TaskConfig(alpha="sum"), 0)
     x = sample(task, 40, np.random.default_rng(0))
     uniform = predictor(task, "bayes_uniform_2")
@@ -199,10 +200,11 @@ def test_the_papers_sizes_are_sampled_exact_or_refused() -> None:
     first = bayes_predictor(task, (1, 2), samples=100_000)
     assert first.method == "sampled"
     assert expected_loss(task, first(x), x) < expected_loss(task, predictor(task, "prefix_1")(x), x)
-    with pytest.raises(ConfigError, match=r"measure\.windows"):
-        predictor(task, "bayes_2")
-    with pytest.raises(ConfigError, match=r"measure\.windows"):
-        predictor(build_task(TaskConfig(w=12), 0), "bayes_1")
+    monkeypatch.setattr(bayes.bayes_fitted, "STEPS", 4)
+    for one, name in ((task, "bayes_2"), (build_task(TaskConfig(w=12), 0), "bayes_1")):
+        found = predictor(one, name)
+        assert isinstance(found, bayes.BayesPredictor)
+        assert found.method == "fitted"
 
 
 @pytest.mark.parametrize("visible", [(), (0,), (4,), (1, 9)])

@@ -14,6 +14,9 @@ from headwise.study.config import RunConfig
 
 Scale = Literal["quick", "paper"]
 
+SNAPSHOTS = Schedule(every=50, dense=((60, 60, 1),))
+"""Attention maps, among them those of steps 0, 60, 300 and 1000, which the paper draws."""
+
 
 @dataclass(frozen=True)
 class Size:
@@ -58,7 +61,8 @@ def size_of(config: RunConfig, scale: Scale) -> Size:
 def at_scale(config: RunConfig, scale: Scale, *, seed: int) -> RunConfig:
     """An experiment's config at a scale, with a seed.
 
-    A training set of up to a batch, or of little more than one, is seen whole at every step, as in the paper.
+    A training set of up to a batch, or of little more than one, is seen whole at every step, as in the paper. Every run
+    is compared with the best predictors from the first groups, which the tests of stages need.
     """
     size = size_of(config, scale)
     batch = min(size.batch, config.train.samples)
@@ -71,6 +75,7 @@ def at_scale(config: RunConfig, scale: Scale, *, seed: int) -> RunConfig:
             "train.steps": size.steps,
             "measure.test_samples": size.test,
             "measure.at": Schedule(every=size.every),
-            "measure.snapshots": Schedule(every=50),
+            "measure.snapshots": SNAPSHOTS,
+            "measure.bayes": tuple(range(1, config.task.h + 1)),
         }
     )

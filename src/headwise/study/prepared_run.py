@@ -18,6 +18,7 @@ from headwise.store import RunDirectory
 from headwise.study.config import RunConfig
 from headwise.study.run_decoder import new_decoder
 from headwise.study.window_predictions import window_predictions
+from headwise.task.bayes import BayesPredictor, Remember, bayes_predictor, compute_anew, prefix_lags
 from headwise.task.chain import build_task, sample
 from headwise.task.predictors import predictor, prefix_names
 from headwise.training.batches import finite_batches, fresh_batches
@@ -27,7 +28,10 @@ from headwise.training.loop import Training
 class PreparedRun:
     """A run at step 0: the initialised model with its optimiser, its batches, and what measures it."""
 
-    def __init__(self, config: RunConfig, windows: dict[int, RunDirectory]) -> None:
+    def __init__(
+        self, config: RunConfig, windows: dict[int, RunDirectory], *, remember: Remember = compute_anew
+    ) -> None:
+        self._remember, self._bayes = remember, dict[str, BayesPredictor]()
         self.task = build_task(config.task, config.seed_of("task"))
         data_seed = config.seed_of("data")
         self.test = sample(self.task, config.measure.test_samples, generator(data_seed, Stream.TEST))
@@ -61,6 +65,7 @@ class PreparedRun:
             "groups": [list(group) for group in self.task.lags],
             "alpha": [list(weights) for weights in self.task.alpha],
             "teacher_loss": self.evaluator.function.teacher_loss,
+            **({"bayes": {name: _about(found) for name, found in self._bayes.items()}} if self._bayes else {}),
         }
 
     def _evaluator(self, windows: dict[int, RunDirectory]) -> Evaluator:
@@ -68,10 +73,22 @@ class PreparedRun:
         rows = input_rows(torch.from_numpy(self.test), config.model, predicted=config.task.T)
         device = config.compute.device
         rows = rows._replace(inputs=rows.inputs.to(device), targets=rows.targets.to(device))
-        names = prefix_names(task) + [f"bayes_{i}" for i in config.measure.bayes]
-        tables = {name: predictor(task, name, seed=config.seed_of("data"))(self.test) for name in names}
+        tables = {name: predictor(task, name)(self.test) for name in prefix_names(task)}
+        for i in config.measure.bayes:
+            # The same for all runs of a task, whatever their seed: it is a property of the task.
+            best = bayes_predictor(task, prefix_lags(task, i), remember=self._remember)
+            self._bayes[f"bayes_{i}"] = best
+            tables[f"bayes_{i}"] = best(self.test)
         tables |= {f"window_{c}": window_predictions(run, self.test) for c, run in windows.items()}
         start = first_target(config.model, order=config.task.w)
         shape = (*rows.targets.shape, config.task.d)
         laws = {name: table[:, start:].reshape(shape) for name, table in tables.items()}
         return Evaluator(self.engine, task=task, test=rows, predictors=laws, teacher=laws[prefix_names(task)[-1]])
+
+
+def _about(best: BayesPredictor) -> dict[str, object]:
+    """How a Bayes predictor was made and whether it may be taken for the optimum."""
+    about: dict[str, object] = {"method": best.method, "converged": best.converged}
+    if best.fit is not None:
+        about |= {"losses": list(best.fit.losses), "loss": best.fit.taken}
+    return about

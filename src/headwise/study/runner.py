@@ -15,6 +15,7 @@ from headwise.core.errors import CorruptData, RunFailed
 from headwise.model.paths import choose
 from headwise.store import OnDamage, RunDirectory, check_writable
 from headwise.study.config import RunConfig, window_config
+from headwise.study.kept_predictors import kept_predictors
 from headwise.study.prepared_run import PreparedRun
 from headwise.study.resumed_config import begun_digest, with_stored_compute
 from headwise.study.run_location import run_identity, run_location
@@ -54,7 +55,7 @@ def execute(
     if run.path.is_dir():
         with run.writing():  # fails at once on a busy run, so that a waiting process does not sample its data each time
             pass
-    prepared = PreparedRun(config, windows)
+    prepared = PreparedRun(config, windows, remember=kept_predictors(out))
     with run.writing():
         if _is_over(run, config, on_damage=on_damage):
             return run

@@ -11,12 +11,14 @@ f_{A_1} bottoms above zero. It depends on the law of the hidden tokens, which is
 - `uniform`: hidden tokens independent and uniform, whatever is seen. Exact for t = 1, an approximation after it.
 
 Each is exact where the enumeration is small, else an average over sampled contexts where the visible contexts are few
-enough to meet each one often, else refused: a trained restricted-context model then stands in.
+enough to meet each one often. Beyond that the law of the chain has a fitted stand-in (`bayes_fitted`), whose
+convergence is recorded, and the other laws are refused. What is costly can be kept by the caller: see `Remember`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -24,6 +26,7 @@ import numpy as np
 import numpy.typing as npt
 
 from headwise.core.errors import ConfigError
+from headwise.task import bayes_fitted
 from headwise.task.bayes_exact import chain_table, mean_softmax, position_tables
 from headwise.task.bayes_sampled import sampled_chain_table, sampled_uniform_table
 from headwise.task.chain import Task, checked_sequences, log_probabilities
@@ -31,7 +34,11 @@ from headwise.task.contexts import context_index, context_logits, visible_window
 from headwise.task.features import FloatArray
 
 ContextLaw = Literal["chain", "position", "uniform"]
-Method = Literal["complete", "exact", "sampled"]
+Method = Literal["complete", "exact", "sampled", "fitted"]
+
+Compute = Callable[[], Mapping[str, npt.NDArray[np.floating]]]
+Remember = Callable[[str, Compute], Mapping[str, npt.NDArray[np.floating]]]
+"""Gives the arrays kept under a key, computing them where there are none; the key names all they depend on."""
 
 LARGEST_ENUMERATION = 10_000_000
 """Transitions d^(w+1) up to which the joint law of contexts is propagated exactly (hundreds of megabytes at most)."""
@@ -49,7 +56,8 @@ class BayesPredictor:
 
     `method` is `complete` when nothing that matters is hidden (the predictor is Eq. 1), else `exact` or `sampled`. Then
     `samples` counts the sampled transitions and `standard_error` is that of the probabilities, by visible context and
-    output (d^visible, d), visible contexts counted with the smallest lag as the leading digit.
+    output (d^visible, d), visible contexts counted with the smallest lag as the leading digit. Of a `fitted` one `fit`
+    says how the fit went.
     """
 
     visible: tuple[int, ...]
@@ -58,10 +66,21 @@ class BayesPredictor:
     evaluate: Callable[[npt.NDArray[np.integer]], FloatArray]
     samples: int = 0
     standard_error: FloatArray | None = None
+    fit: bayes_fitted.Fit | None = None
+
+    @property
+    def converged(self) -> bool:
+        """Whether it can be taken for the optimum: always, but for a fit that has not converged."""
+        return self.fit is None or self.fit.converged
 
     def __call__(self, sequences: npt.NDArray[np.integer]) -> FloatArray:
         """Next-token log-probabilities at every position after the first w."""
         return self.evaluate(sequences)
+
+
+def compute_anew(key: str, compute: Compute) -> Mapping[str, npt.NDArray[np.floating]]:
+    """Keep nothing."""
+    return compute()
 
 
 def prefix_lags(task: Task, count: int) -> tuple[int, ...]:
@@ -76,10 +95,12 @@ def bayes_predictor(
     law: ContextLaw = "chain",
     samples: int | None = None,
     seed: int = 0,
+    remember: Remember = compute_anew,
 ) -> BayesPredictor:
     """The Bayes-optimal predictor that sees only the lags `visible`, with hidden tokens distributed by `law`.
 
-    `samples` (transitions) and `seed` matter only where the average is sampled.
+    `samples` (transitions) matters only where the average is sampled, `seed` there and where it is fitted. `remember`
+    is asked for what takes long under the law of the chain.
     """
     seen = tuple(sorted(set(visible)))
     if not seen or any(not 1 <= lag <= task.config.w for lag in seen):
@@ -96,16 +117,39 @@ def bayes_predictor(
     if law == "position":
         raise _refusal(task, seen, "the law of each position needs all contexts enumerated: use law chain")
     if not _few_visible(d, seen):
-        raise _refusal(task, seen, "use law uniform" if d ** len(hidden) <= MOST_HIDDEN else None)
-    chain = sampled_chain_table(task, seen, hidden, samples=samples, seed=seed)
+        if bayes_fitted.network_size(task, seen) > bayes_fitted.LARGEST_NETWORK:
+            raise _refusal(task, seen, "use law uniform" if d ** len(hidden) <= MOST_HIDDEN else None)
+        key = _key(task, seen, "fitted", bayes_fitted.VERSION, seed)
+        fitted = remember(key, lambda: bayes_fitted.fit_restricted(task, seen, seed=seed))
+        return BayesPredictor(seen, law, "fitted", _fitted(task, seen, fitted), fit=bayes_fitted.fit_of(fitted))
+
+    def tabulated() -> Mapping[str, npt.NDArray[np.floating]]:
+        chain = sampled_chain_table(task, seen, hidden, samples=samples, seed=seed)
+        counted = np.array([chain.samples], dtype=np.float64)
+        return {"log_p": chain.log_p, "standard_error": chain.standard_error, "samples": counted}
+
+    table = remember(_key(task, seen, "sampled", samples, seed), tabulated)
     return BayesPredictor(
         seen,
         law,
         "sampled",
-        _lookup(task, seen, chain.log_p),
-        samples=chain.samples,
-        standard_error=chain.standard_error,
+        _lookup(task, seen, table["log_p"]),
+        samples=int(table["samples"][0]),
+        standard_error=table["standard_error"],
     )
+
+
+def _key(task: Task, seen: tuple[int, ...], *others: object) -> str:
+    """Digits that name everything a predictor depends on."""
+    digest = hashlib.sha256(np.ascontiguousarray(task.lag_tables).tobytes())
+    digest.update(repr((task.lag_tables.shape, task.config.T, seen, others)).encode())
+    return digest.hexdigest()[:32]
+
+
+def _fitted(
+    task: Task, seen: tuple[int, ...], arrays: Mapping[str, npt.NDArray[np.floating]]
+) -> Callable[[npt.NDArray[np.integer]], FloatArray]:
+    return lambda sequences: bayes_fitted.evaluate_fitted(task, seen, arrays, checked_sequences(task, sequences))
 
 
 def _uniform(

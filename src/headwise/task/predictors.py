@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from headwise.core.errors import ConfigError
-from headwise.task.bayes import ContextLaw, bayes_predictor, prefix_lags
+from headwise.task.bayes import ContextLaw, Remember, bayes_predictor, compute_anew, prefix_lags
 from headwise.task.chain import Task, group_tables, log_probabilities
 from headwise.task.features import FloatArray
 
@@ -31,8 +31,8 @@ def prefix_names(task: Task) -> list[str]:
     return [f"prefix_{i}" for i in range(1, task.config.h + 1)]
 
 
-def predictor(task: Task, name: str, *, seed: int = 0) -> Predictor:
-    """The predictor of that name; `seed` matters only to Bayes predictors that have to be sampled."""
+def predictor(task: Task, name: str, *, seed: int = 0, remember: Remember = compute_anew) -> Predictor:
+    """The predictor of that name; `seed` and `remember` matter only to Bayes predictors that are sampled or fitted."""
     match = _NAME.fullmatch(name)
     numbers = [int(n) for n in match["numbers"].split("_")[1:]] if match else []
     if match is None or (match["kind"] != "groups" and len(numbers) != 1):
@@ -44,7 +44,7 @@ def predictor(task: Task, name: str, *, seed: int = 0) -> Predictor:
         raise ConfigError(f"predictor {name!r} names group {max(numbers)}, the task has task.h = {h} groups")
     if match["kind"].startswith("bayes"):
         law = cast(ContextLaw, match["law"] or "chain")
-        return bayes_predictor(task, prefix_lags(task, numbers[0]), law=law, seed=seed)
+        return bayes_predictor(task, prefix_lags(task, numbers[0]), law=law, seed=seed, remember=remember)
     groups = numbers if match["kind"] == "groups" else list(range(1, numbers[0] + 1))
     group_tables(task, groups)  # a bad subset is refused here, not at the first evaluation
     return lambda sequences: log_probabilities(task, sequences, groups)
