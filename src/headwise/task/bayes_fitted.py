@@ -74,7 +74,9 @@ def network_size(task: Task, visible: tuple[int, ...]) -> int:
 def fit_restricted(task: Task, visible: tuple[int, ...], *, seed: int = 0) -> Arrays:
     """Fit a predictor that sees only the lags `visible`; the arrays make it again with `evaluate_fitted`."""
     held_out = _contexts(task, visible, HELD_OUT, generator(seed, Stream.BAYES, _HELD_OUT))
-    networks = [_Network(task, visible, share, generator(seed, Stream.BAYES, _START, k)) for k, share in enumerate(STARTS)]
+    networks = [
+        _Network(task, visible, share, generator(seed, Stream.BAYES, _START, k)) for k, share in enumerate(STARTS)
+    ]
     before: list[float] = []
     for step, (seen, law) in enumerate(_batches(task, visible, seed)):
         if 4 * step == 3 * STEPS:
