@@ -133,9 +133,9 @@ def bayes_predictor(
         seen,
         law,
         "sampled",
-        _lookup(task, seen, table["log_p"]),
+        _lookup(task, seen, np.asarray(table["log_p"], dtype=np.float64)),
         samples=int(table["samples"][0]),
-        standard_error=table["standard_error"],
+        standard_error=np.asarray(table["standard_error"], dtype=np.float64),
     )
 
 
