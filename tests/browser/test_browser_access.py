@@ -8,11 +8,40 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from synthetic_runs import member
 
-from headwise.view.report import ShownStatement, ShownVerdict, read_member, write_reproduction_page, write_runs_page
+from headwise.view.report import (
+    ShownStatement,
+    ShownVerdict,
+    Sketch,
+    SketchCurve,
+    read_member,
+    write_reproduction_page,
+    write_runs_page,
+)
 
 RUN = Path(__file__).parent / "data" / "minimal" / "0ea5daec-s0"
+SAYS = "the model passes the predictor of the first group, then that of the first two, and ends at the whole law"
+DIPS = tuple(SketchCurve(f"f(A₁:{k})", "group", k, (3.0, 1.0 / k, 0.5 * k)) for k in (1, 2, 3))
+ORDER = {
+    "claim": "order",
+    "says": SAYS,
+    "in the paper": "Fig. kl, left",
+    "preset": "published",
+    "verdict": "reproduced",
+    "outcome": "reproduced",
+    "passed": 2,
+    "of": 2,
+    "quantity": "smallest rise after a minimum",
+    "measured": 0.2951,
+    "unit": "nats",
+    "interval": [0.257, 0.297],
+    "by_seed": {"0": 0.257, "1": 0.297},
+    "threshold": "minima in order, both rises >= 0.1 nats",
+    "limit": {"relation": ">=", "value": 0.1},
+    "published": 0.385,
+    "seeds": [0, 1],
+}
 VERDICTS = [
-    ShownVerdict({"claim": "order", "outcome": "reproduced", "measured": 0.98, "seeds": [0, 1]}, "good"),
+    ShownVerdict(ORDER, "good", sketch=Sketch("KL from", "step", (0.0, 500.0, 1000.0), DIPS, unit="nats")),
     ShownVerdict({"claim": "hierarchy", "outcome": "not reproduced", "interval": [1.0, 2.0]}, "bad"),
     ShownVerdict({"claim": "online", "outcome": "inconclusive", "measured": None, "published": 0.525}, "mixed"),
 ]
@@ -60,6 +89,39 @@ def test_axe_finds_nothing(open_page, pages: dict[str, Path], name: str, scheme:
 def test_a_phone_needs_no_sideways_scrolling(open_page, pages: dict[str, Path], name: str) -> None:
     watched = open_page(pages[name], width=360, height=740)
     assert watched.page.evaluate("document.documentElement.scrollWidth") <= 360
+
+
+@pytest.mark.parametrize("width", [360, 1440])
+def test_a_row_says_everything_without_being_opened(open_page, pages: dict[str, Path], width: int) -> None:
+    page = open_page(pages["reproduction"], width=width).page
+    row = page.locator("[data-table=claims] tr.row").first
+    told = " ".join(row.inner_text().split())
+    for words in (
+        SAYS,
+        "Fig. kl, left",
+        "published",
+        "✓ reproduced 2 of 2 seeds",
+        "0.295 (0.257 to 0.297) nats smallest rise after a minimum",
+        "asked for: minima in order, both rises ≥ 0.1 nats",
+        "printed in the paper: 0.385",
+        "KL from: f(A₁:1) f(A₁:2) f(A₁:3)",
+    ):
+        assert words in told
+    for picture in row.locator("svg[role=img]").all():
+        box = picture.bounding_box()
+        assert box is not None
+        assert 200 < box["width"]
+        assert box["x"] >= 0
+        assert box["x"] + box["width"] <= width
+    assert row.locator("svg.gauge").get_attribute("aria-label") == (
+        "measured 0.295 (0.257 to 0.297), asked for ≥ 0.1, printed 0.385"
+    )
+    outside = page.evaluate(
+        """width => [...document.querySelectorAll('.verdicts *')].filter(element => element.checkVisibility()
+            && element.getBoundingClientRect().right > width + 1).map(element => element.outerHTML.slice(0, 100))""",
+        width,
+    )
+    assert outside == []
 
 
 def test_everything_that_can_be_used_can_be_reached_by_tab(open_page, pages: dict[str, Path]) -> None:

@@ -265,8 +265,8 @@ def test_verdict_tables(open_page, tmp_path: Path) -> None:
     assert names() == ["order", "order", "online", "alpha"]
     head = claims.get_by_role("button", name="measured")
     head.click()
-    measured = [t.strip() for t in claims.locator("tbody tr:first-child td:nth-child(4)").all_inner_texts()]
-    assert measured == ["0.25", "2", "10.5", ""], "numbers sort as numbers, nothing last"
+    measured = [t.strip() for t in claims.locator("tbody tr:first-child td.measured").all_inner_texts()]
+    assert measured == ["0.25 (0.20 to 0.30)", "2.0", "10", ""], "numbers sort as numbers, nothing last"
     head.click()
     assert claims.locator("th[aria-sort=descending]").count() == 1
     head.click()
@@ -292,5 +292,5 @@ def test_verdict_tables(open_page, tmp_path: Path) -> None:
     assert [row["measured"] for row in rows] == ["0.25", "10.5", "2", ""]
     theory = page.locator("[data-table=statements]").inner_text()
     assert "kernel" in theory
-    assert "1e-09" in theory
+    assert "1.0e-9" in theory
     assert watched.complaints == []

@@ -9,6 +9,7 @@ from pathlib import Path
 from headwise.paper.draw import add_figures, draw_all
 from headwise.paper.judge import judge_all
 from headwise.paper.plan import Plan
+from headwise.paper.sketches import add_sketches, sketch_all
 from headwise.paper.statement_file import keep_statements
 from headwise.paper.verdict import Verdict
 from headwise.paper.verdict_file import NAME, add_verdicts
@@ -47,6 +48,7 @@ def write_results(
         verdicts=[verdict for verdict in add_verdicts(decided, into) if verdict.scale == plan.scale],
         figures=[figure for figure in add_figures(drawn, into) if figure.scale == plan.scale],
         statements=keep_statements(plan, into),
+        sketches=[kept for kept in add_sketches(sketch_all(plan), into) if kept.scale == plan.scale],
         command=command,
         runs=plan.out,
     )

@@ -15,11 +15,13 @@ from headwise.paper.draw import Drawn
 from headwise.paper.entry import Claim, Evidence, Figure
 from headwise.paper.manifest import ENTRIES
 from headwise.paper.plan import Plan
+from headwise.paper.sketches import Kept
 from headwise.paper.verdict import Outcome, Verdict
 from headwise.paper.verdict_file import to_item
+from headwise.paper.verdicts import place
 from headwise.store.manifest import library_versions, source_commit
 from headwise.theory.statement import Verdict as StatementVerdict
-from headwise.view.report import Mood, ShownStatement, ShownVerdict, write_reproduction_page
+from headwise.view.report import Mood, ShownStatement, ShownVerdict, Sketch, write_reproduction_page
 
 if TYPE_CHECKING:
     from headwise.view.panels import Sheet
@@ -41,14 +43,16 @@ def write_verdicts_page(
     verdicts: Sequence[Verdict],
     figures: Sequence[Drawn],
     statements: Sequence[Mapping[str, Any]],
+    sketches: Sequence[Kept] = (),
     command: str,
     runs: Path,
 ) -> Path:
     """Write the page; `runs` is where the trajectories lie that were judged."""
     path = into / PAGE
+    drawn = {(kept.claim, kept.preset): kept.sketch for kept in sketches}
     write_reproduction_page(
         path,
-        [shown_verdict(verdict, figures) for verdict in verdicts],
+        [shown_verdict(one, figures, drawn.get((one.claim, one.preset))) for one in verdicts],
         statements=[shown_statement(statement) for statement in statements],
         provenance=_provenance(verdicts, runs),
         command=command,
@@ -56,8 +60,8 @@ def write_verdicts_page(
     return path
 
 
-def shown_verdict(verdict: Verdict, figures: Sequence[Drawn]) -> ShownVerdict:
-    """A verdict with its colour, what the claim says, where the paper says it, and the figures that show it."""
+def shown_verdict(verdict: Verdict, figures: Sequence[Drawn], sketch: Sketch | None = None) -> ShownVerdict:
+    """A verdict with its colour, what the claim says, where the paper says it, its curves and its figures."""
     claim = ENTRIES.get(verdict.claim)
     values = to_item(verdict)
     if not isinstance(claim, Claim):
@@ -65,9 +69,10 @@ def shown_verdict(verdict: Verdict, figures: Sequence[Drawn]) -> ShownVerdict:
     names = [figure.name for figure in figures_of(claim)] or [illustration(claim).name]
     pictures = {figure.name: figure.picture for figure in figures if figure.preset == verdict.preset}
     return ShownVerdict(
-        {**values, "says": claim.about, "in the paper": claim.label},
+        {**values, "says": claim.about, "in the paper": place(claim.label)},
         MOODS[verdict.outcome],
         [pictures[name] for name in names if name in pictures],
+        sketch,
     )
 
 

@@ -6,13 +6,9 @@
 
 from headwise.view.report.members import Member, read_member
 from headwise.view.report.pages import Live, runs_page, write_runs_page
-from headwise.view.report.reproduction import (
-    Mood,
-    ShownStatement,
-    ShownVerdict,
-    reproduction_page,
-    write_reproduction_page,
-)
+from headwise.view.report.reproduction import reproduction_page, write_reproduction_page
+from headwise.view.report.small_pictures import Sketch, SketchCurve
+from headwise.view.report.verdict_rows import Mood, ShownStatement, ShownVerdict
 
 __all__ = [
     "Live",
@@ -20,6 +16,8 @@ __all__ = [
     "Mood",
     "ShownStatement",
     "ShownVerdict",
+    "Sketch",
+    "SketchCurve",
     "read_member",
     "reproduction_page",
     "runs_page",

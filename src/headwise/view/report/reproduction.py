@@ -11,63 +11,33 @@ import json
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from headwise.view.report.embedding import embed
 from headwise.view.report.html import render, write_page
 from headwise.view.report.palette import PALETTE
+from headwise.view.report.verdict_rows import (
+    CLAIM_COLUMNS,
+    STATEMENT_COLUMNS,
+    Mood,
+    ShownStatement,
+    ShownVerdict,
+    claim_row,
+    statement_row,
+    text_of,
+)
 
-CLAIM_COLUMNS = ("claim", "preset", "verdict", "measured", "interval", "threshold", "published", "seeds", "scale")
-STATEMENT_COLUMNS = ("name", "label", "printed", "printed error", "corrected", "corrected error")
-
-Mood = Literal["good", "mixed", "bad"]
-"""Which way a verdict went: its colour and its mark."""
-
-
-@dataclass(frozen=True)
-class ShownVerdict:
-    """A verdict as plain values, its mood, and the pictures that its row opens.
-
-    The table shows the values under `claim, preset, verdict, measured, interval, threshold, published, seeds, scale`
-    and filters by `outcome`; the opened row shows all of them.
-    """
-
-    values: Mapping[str, Any]
-    mood: Mood
-    figures: Sequence[Path | str] = ()
-
-
-@dataclass(frozen=True)
-class ShownStatement:
-    """A statement as plain values, with its mood as printed and as corrected.
-
-    The table shows `name`, `label`, and `verdict` and `error` of `printed` and `corrected`; the opened row shows all.
-    """
-
-    values: Mapping[str, Any]
-    printed: Mood
-    corrected: Mood
-
-
-@dataclass(frozen=True)
-class Cell:
-    """Text for a person, a value to sort by, and for verdicts which way they went."""
-
-    text: str
-    sort: str
-    mood: Mood | Literal[""] = ""
-
-
-@dataclass(frozen=True)
-class Row:
-    """One line of a table, by what it is filtered, and what it shows when opened."""
-
-    outcome: str
-    cells: list[Cell]
-    numbers: list[tuple[str, str]]
-    figures: list[str]
+ABOUT_CLAIMS = (
+    "A dot is a seed, the pale bar their interval, the tall line their median, the diamond the number printed in the "
+    "paper; the green side of the dashed line is what the claim asks of the number. Curves are those of the first seed."
+)
+CLAIM_VALUES = (
+    "claim", "says", "in the paper", "preset", "verdict", "quantity", "measured", "unit", "interval", "by_seed",
+    "threshold", "published", "seeds", "scale",
+)  # fmt: skip
+STATEMENT_VALUES = ("name", "label", "printed", "printed error", "corrected", "corrected error")
+"""Columns of the CSV that the page offers."""
 
 
 def write_reproduction_page(
@@ -98,12 +68,13 @@ def reproduction_page(
 ) -> str:
     """The page as text."""
     embedded = embed([(str(verdict.values.get("claim", "")), verdict.figures) for verdict in verdicts])
-    claims = [_claim_row(verdict, names) for verdict, names in zip(verdicts, embedded.shown, strict=True)]
-    checks = [_statement_row(statement) for statement in statements]
+    claims = [claim_row(verdict, names) for verdict, names in zip(verdicts, embedded.shown, strict=True)]
+    checks = [statement_row(statement) for statement in statements]
     tables = [
         {
             "id": "claims",
             "title": "Claims",
+            "about": ABOUT_CLAIMS,
             "columns": CLAIM_COLUMNS,
             "rows": claims,
             "counts": _counts((row.outcome, verdict.mood) for row, verdict in zip(claims, verdicts, strict=True)),
@@ -111,6 +82,7 @@ def reproduction_page(
         {
             "id": "statements",
             "title": "Theory",
+            "about": "",
             "columns": STATEMENT_COLUMNS,
             "rows": checks,
             "counts": _counts((row.outcome, one.printed) for row, one in zip(checks, statements, strict=True)),
@@ -121,7 +93,7 @@ def reproduction_page(
         "kind": "reproduction",
         "tables": [table for table in tables if table["rows"]],
         "left_out": embedded.left_out,
-        "provenance": [(str(key), _text(value)) for key, value in (provenance or {}).items()],
+        "provenance": [(str(key), text_of(value)) for key, value in (provenance or {}).items()],
         "command": command,
         "version": importlib.metadata.version("headwise"),
     }
@@ -129,8 +101,8 @@ def reproduction_page(
         "palette": PALETTE,
         "figures": embedded.addresses,
         "tables": {
-            "claims": [list(CLAIM_COLUMNS)] + [[plain(v.values.get(key)) for key in CLAIM_COLUMNS] for v in verdicts],
-            "statements": [list(STATEMENT_COLUMNS)] + [_statement_values(one.values) for one in statements],
+            "claims": [list(CLAIM_VALUES)] + [[plain(v.values.get(key)) for key in CLAIM_VALUES] for v in verdicts],
+            "statements": [list(STATEMENT_VALUES)] + [_statement_values(one.values) for one in statements],
         },
     }
     scripts = tuple(f"static/{name}.js" for name in ("data", "theme", "elements", "exporting", "tables"))
@@ -156,49 +128,10 @@ def _finite(value: Any) -> Any:
     return str(value) if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def _claim_row(verdict: ShownVerdict, figures: list[str]) -> Row:
-    values = verdict.values
-    cells = [_cell(values.get(key), verdict.mood if key == "verdict" else "") for key in CLAIM_COLUMNS]
-    numbers = [(str(key), _text(value, full=True)) for key, value in values.items()]
-    return Row(str(values.get("outcome", "")), cells, numbers, figures)
-
-
-def _statement_row(statement: ShownStatement) -> Row:
-    moods: dict[str, Mood] = {"printed": statement.printed, "corrected": statement.corrected}
-    values = _statement_values(statement.values)
-    cells = [_cell(value, moods.get(name, "")) for name, value in zip(STATEMENT_COLUMNS, values, strict=True)]
-    numbers: list[tuple[str, str]] = []
-    for key, value in statement.values.items():
-        if key in moods and isinstance(value, Mapping):
-            numbers += [(f"{key} {inner}", _text(item, full=True)) for inner, item in value.items()]
-        else:
-            numbers.append((str(key), _text(value, full=True)))
-    return Row(str(values[2]), cells, numbers, [])
-
-
 def _statement_values(statement: Mapping[str, Any]) -> list[Any]:
     printed, corrected = statement["printed"], statement["corrected"]
     pairs = (printed["verdict"], printed.get("error"), corrected["verdict"], corrected.get("error"))
     return [plain(value) for value in (statement.get("name"), statement.get("label"), *pairs)]
-
-
-def _cell(value: Any, mood: Mood | Literal[""]) -> Cell:
-    number = value if isinstance(value, int | float) and not isinstance(value, bool) else None
-    sort = f"{number!r}" if number is not None else _text(value).lower()
-    return Cell(_text(value), sort, mood)
-
-
-def _text(value: Any, *, full: bool = False) -> str:
-    """A value in a table cell; `full` for the opened row, where nothing is shortened."""
-    if value is None:
-        return ""
-    if isinstance(value, bool) or not isinstance(value, float | list | tuple | Mapping):
-        return str(value)
-    if isinstance(value, float):
-        return repr(value) if full else f"{value:.4g}"
-    if isinstance(value, Mapping):
-        return ("; " if not full else ";\n").join(f"{key} {_text(item, full=full)}" for key, item in value.items())
-    return ", ".join(_text(item, full=full) for item in value)
 
 
 def _counts(rows: Any) -> list[tuple[str, int, Mood]]:

@@ -12,6 +12,7 @@ from headwise.core.palette import group_colour
 from headwise.core.trajectory import attribute
 from headwise.view.labels import dimension_label
 from headwise.view.panels import AttentionMap, Bar, Panel, Sheet, Timeline
+from headwise.view.parts import prefixes
 from headwise.view.sheets.overview import overview
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ def main_sheet(runs: Sequence[xr.Dataset], *, importance: Sequence[float]) -> Sh
 
     `importance` is the norm of each group's feature matrix, which a trajectory does not keep.
     """
-    below = overview(runs)
+    below = overview(runs, predictors=prefixes(runs[0]) if "kl" in runs[0] else ())
     above: tuple[Panel, ...] = (task_panel(runs[0], importance), ideal_map(runs[0]))
     return Sheet((above, *below.rows), notes=below.notes)
 

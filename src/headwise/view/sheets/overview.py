@@ -22,11 +22,14 @@ if TYPE_CHECKING:
     import xarray as xr
 
 
-def overview(runs: Sequence[xr.Dataset]) -> Sheet:
-    """Distances and excess loss of all seeds, heads and attention maps of the first; one run keeps its own numbers."""
+def overview(runs: Sequence[xr.Dataset], *, predictors: Sequence[str] | None = None) -> Sheet:
+    """Distances and excess loss of all seeds, heads and attention maps of the first; one run keeps its own numbers.
+
+    `predictors` are those to draw, all that were recorded without it.
+    """
     run, heads = runs[0], first_roles(runs)
     top: list[Panel] = []
-    if curves := function_curves(runs):
+    if curves := function_curves(runs, predictors):
         top.append(Plot(KL_TITLE, time_label(run), "nats", curves, (0, None), legend="right", height=2.35))
     if "attention_by_group" in run:
         top.append(group_attention(run, heads))
@@ -41,7 +44,7 @@ def overview(runs: Sequence[xr.Dataset]) -> Sheet:
     return Sheet(tuple(rows), notes=(seeds,) if len(runs) > 1 else ())
 
 
-def function_curves(runs: Sequence[xr.Dataset]) -> tuple[Curve, ...]:
+def function_curves(runs: Sequence[xr.Dataset], predictors: Sequence[str] | None = None) -> tuple[Curve, ...]:
     """The excess loss in grey and the distance from every predictor, as far as they were measured."""
     curves: tuple[Curve, ...] = ()
     if "excess_loss" in runs[0]:
@@ -55,7 +58,8 @@ def function_curves(runs: Sequence[xr.Dataset]) -> tuple[Curve, ...]:
         )
         curves = (excess,)
     if "kl" in runs[0]:
-        curves += distance_curves(runs, [str(name) for name in runs[0]["predictor"].values])
+        recorded = [str(name) for name in runs[0]["predictor"].values]
+        curves += distance_curves(runs, recorded if predictors is None else predictors)
     return curves
 
 

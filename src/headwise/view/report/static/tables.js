@@ -31,10 +31,10 @@ function wireTable(section) {
   }
 
   const heads = [...table.tHead.rows[0].cells];
-  heads.forEach((head, column) => head.querySelector("button").addEventListener("click", () => {
+  heads.forEach((head, column) => head.querySelector("button")?.addEventListener("click", () => {
     const now = head.getAttribute("aria-sort");
     const next = now === "none" ? "ascending" : now === "ascending" ? "descending" : "none";
-    for (const other of heads) other.setAttribute("aria-sort", other === head ? next : "none");
+    for (const other of heads) if (other.hasAttribute("aria-sort")) other.setAttribute("aria-sort", other === head ? next : "none");
     const key = (body) => body.rows[0].cells[column].dataset.sort;
     const sorted = [...bodies].sort((a, b) => (next === "none" ? 0 : (next === "ascending" ? 1 : -1) * compare(key(a), key(b))) || given.get(a) - given.get(b));
     table.append(...sorted);
