@@ -110,7 +110,7 @@ def test_a_row_says_everything_without_being_opened(open_page, pages: dict[str, 
     for picture in row.locator("svg[role=img]").all():
         box = picture.bounding_box()
         assert box is not None
-        assert 200 < box["width"]
+        assert box["width"] > 200
         assert box["x"] >= 0
         assert box["x"] + box["width"] <= width
     assert row.locator("svg.gauge").get_attribute("aria-label") == (

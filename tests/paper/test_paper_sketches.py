@@ -65,8 +65,8 @@ def test_runs_without_the_curves_have_no_sketch() -> None:
 
 
 def test_sketches_of_earlier_commands_stay(tmp_path: Path) -> None:
-    first, again, other = (sketch_of(claim("order"), {"minimal": trajectory(seed=seed)}) for seed in range(3))
-    assert first and again and other
+    drawn = [sketch_of(claim("order"), {"minimal": trajectory(seed=seed)}) for seed in range(3)]
+    first, again, other = (sketch for sketch in drawn if sketch is not None)
     add_sketches([Kept("order", "published", "quick", first)], tmp_path)
     add_sketches([Kept("order", "text", "quick", other)], tmp_path)
     kept = add_sketches([Kept("order", "published", "quick", again)], tmp_path)
