@@ -7,9 +7,7 @@ from __future__ import annotations
 
 import argparse
 import inspect
-import sys
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 import headwise
@@ -17,6 +15,7 @@ from headwise.cli.command import Command
 from headwise.cli.main import COMMANDS
 from headwise.core.atomic import replace_file
 from headwise.core.markdown import markdown_table
+from headwise.core.page_command import page_paths
 
 HEADER = """# From commands to Python
 
@@ -99,10 +98,11 @@ def _in_python(command: Command, action: argparse.Action) -> str:
     return "" if same else f"{action.dest}=..."
 
 
-def main(arguments: Sequence[str]) -> None:
+def main(arguments: Sequence[str] | None = None) -> None:
     """Write the page."""
-    replace_file(Path(arguments[0]), render())
+    [page] = page_paths(__doc__, {"page": "docs/python.md"}, arguments)
+    replace_file(page, render())
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()

@@ -5,12 +5,11 @@ python -m headwise.core.glossary docs/glossary.md
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
-from pathlib import Path
 
 from headwise.core.atomic import replace_file
 from headwise.core.errors import ConfigError
+from headwise.core.page_command import page_paths
 from headwise.core.text import WIDTH, definitions
 
 GLOSSARY: dict[str, str] = {
@@ -76,10 +75,11 @@ def render() -> str:
     return HEADER + "".join(f"\n**{word}**: {meaning}\n" for word, meaning in GLOSSARY.items())
 
 
-def main(arguments: Sequence[str]) -> None:
+def main(arguments: Sequence[str] | None = None) -> None:
     """Write the page."""
-    replace_file(Path(arguments[0]), render())
+    [page] = page_paths(__doc__, {"page": "docs/glossary.md"}, arguments)
+    replace_file(page, render())
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()

@@ -5,12 +5,11 @@ python -m headwise.core.variables_page docs/variables.md
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
-from pathlib import Path
 
 from headwise.core.atomic import replace_file
 from headwise.core.markdown import markdown_table
+from headwise.core.page_command import page_paths
 from headwise.core.variables import DIMENSIONS, VARIABLES, Dimension, Variable
 
 HEADER = """# Trajectory variables
@@ -51,10 +50,11 @@ def _dimension(row: Dimension) -> tuple[str, ...]:
     return f"`{row.name}`", ENTRIES[row.entries], row.about
 
 
-def main(arguments: Sequence[str]) -> None:
+def main(arguments: Sequence[str] | None = None) -> None:
     """Write the page."""
-    replace_file(Path(arguments[0]), render())
+    [page] = page_paths(__doc__, {"page": "docs/variables.md"}, arguments)
+    replace_file(page, render())
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()

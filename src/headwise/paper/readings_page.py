@@ -6,7 +6,6 @@ python -m headwise.paper.readings_page docs/readings.md results
 from __future__ import annotations
 
 import csv
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, get_args
@@ -14,13 +13,14 @@ from typing import Any, get_args
 from headwise.core.atomic import replace_file
 from headwise.core.keys import flatten
 from headwise.core.markdown import markdown_table
+from headwise.core.page_command import page_paths
 from headwise.core.readings import Preset
 from headwise.paper.preset_differences import differences
 from headwise.paper.verdict import Verdict
 from headwise.paper.verdict_file import read_verdicts
 from headwise.study.experiments import EXPERIMENTS
 
-DEFAULTS = ("docs/readings.md", "results")
+PATHS = {"page": "docs/readings.md", "results": "results"}
 
 COMPARED: tuple[Preset, ...] = ("published", "redrawn")
 """Readings with the settings of the figures, in the order in which they are looked for."""
@@ -156,11 +156,11 @@ def _link(folder: Path) -> str:
     return f"How these were made, and what we make of them: [{folder.name}](../results/{folder.name}/README.md).\n"
 
 
-def main(arguments: Sequence[str]) -> None:
+def main(arguments: Sequence[str] | None = None) -> None:
     """Write the page."""
-    page, results = (Path(text) for text in (*arguments, *DEFAULTS[len(arguments) :]))
+    page, results = page_paths(__doc__, PATHS, arguments)
     replace_file(page, render(results))
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()
