@@ -1,6 +1,6 @@
 """Plateaus of one or several curves: cut the run at its change points, then take back the cuts that are no drops.
 
-Kernel change-point detection (ruptures) on the logarithm of the curves cuts the run into pieces of about constant
+Change-point detection on the logarithm of the curves cuts the run into pieces of about constant
 level, at a penalty per cut. A cut is a stage boundary only if the curve *speeds up again* there. Whatever only slows
 down, a power-law tail, an exponential, any mixture of decaying exponentials, is log-convex: a piecewise-constant fit
 cuts it too, but its relative rate never increases, so those cuts are taken back, weakest first. What remains are
@@ -14,8 +14,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import ruptures
 
+from headwise.phases.change_points import change_points
 from headwise.phases.config import Thresholds
 from headwise.phases.rises import BEGUN, DONE, Interval
 from headwise.phases.series import Series, halfway, noise_level, on_grid
@@ -70,8 +70,7 @@ class _Run:
     def proposed_cuts(self) -> list[int]:
         """Change points of the lifted logarithm: equal ratios count equally until a curve is near its end."""
         logs = np.log(self.curves + self.lift)
-        detector = ruptures.KernelCPD(kernel="linear", min_size=2).fit(logs)
-        return [int(cut) for cut in detector.predict(pen=self.thresholds.penalty * len(logs))[:-1]]
+        return change_points(logs, penalty=self.thresholds.penalty * len(logs))
 
     def level(self, start: int, end: int) -> np.ndarray:
         """The level of a piece of the run, its median."""
