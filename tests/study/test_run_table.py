@@ -16,7 +16,7 @@ from headwise.store import load_trajectory
 @pytest.fixture(scope="module")
 def swept(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("runs")
-    config = headwise.experiment("minimal", changes=SIZES)
+    config = headwise.experiment("minimal", "redrawn", changes=SIZES)
     headwise.sweep(config, over={"task.m": [1, 1.5], "train.lr": [0.05]}, seeds=(0, 1), out=out)
     return out
 
@@ -78,7 +78,7 @@ def test_without_stages_no_curve_is_read(swept: Path, monkeypatch: pytest.Monkey
 
 
 def test_a_sweep_says_which_run_has_which_values(swept: Path) -> None:
-    config = headwise.experiment("minimal", changes=SIZES)
+    config = headwise.experiment("minimal", "redrawn", changes=SIZES)
     again = headwise.sweep(config, over={"task.m": [1, 1.5], "train.lr": [0.05]}, seeds=(0, 1), out=swept)
     for one, values in zip(again.outcomes, again.values, strict=True):
         stored = json.loads((one.run / "config.json").read_text())
