@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import headwise.view.report
 from headwise.core.errors import ConfigError
 from headwise.phases.detection import detect, detect_seeds
 from headwise.phases.roles import head_roles
@@ -192,3 +193,8 @@ def test_a_colour_is_given_and_not_read_out_of_words(mood: str) -> None:
 def test_pages_are_made_without_torch_and_without_matplotlib() -> None:
     code = "import sys, headwise.view.report; print([m for m in ('torch', 'matplotlib') if m in sys.modules])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
+def test_a_page_carries_the_licence_of_what_others_wrote() -> None:
+    licence = (Path(headwise.view.report.__file__).parent / "vendor" / "LICENSE-uPlot").read_text()
+    assert licence.strip() in runs_page([member()])

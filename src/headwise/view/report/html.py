@@ -27,6 +27,9 @@ SCHEMA = 2
 """
 
 HERE = Path(__file__).parent
+LICENCES = {name: "vendor/LICENSE-uPlot" for name in ("vendor/uPlot.iife.min.js", "vendor/uPlot.min.css")}
+"""The licence of what others wrote; it asks that every copy carries it, and a page is a copy."""
+
 ESCAPES = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"}
 
 
@@ -85,6 +88,8 @@ def page_path(path: Path | str) -> Path:
 
 def _static(name: str) -> str:
     text = (HERE / name).read_text(encoding="utf-8")
+    if name in LICENCES:
+        text = f"/*! {(HERE / LICENCES[name]).read_text(encoding='utf-8').strip()} */\n{text}"
     if "</script" in text.lower() or "</style" in text.lower():
         raise ValueError(f"{name} would end the element it is put into")
     return text
