@@ -27,7 +27,7 @@ SCHEMA = 2
 """
 
 HERE = Path(__file__).parent
-LICENCES = {name: "vendor/LICENSE-uPlot" for name in ("vendor/uPlot.iife.min.js", "vendor/uPlot.min.css")}
+LICENCES = dict.fromkeys(("vendor/uPlot.iife.min.js", "vendor/uPlot.min.css"), "vendor/LICENSE-uPlot")
 """The licence of what others wrote; it asks that every copy carries it, and a page is a copy."""
 
 ESCAPES = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"}
