@@ -107,7 +107,7 @@ def test_one_flipped_byte_spoils_one_seed_only(tmp_path: Path, capsys: pytest.Ca
 
 @pytest.mark.usefixtures("tiny")
 def test_the_page_shows_the_scale_of_its_figures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(scale.MINIMAL, "paper", Size(30, 20, 35, 5))
+    monkeypatch.setattr(scale, "TO_THE_END", Size(30, 20, 35, 5))
     shown: list[ShownVerdict] = []
     monkeypatch.setattr(
         verdicts_page,

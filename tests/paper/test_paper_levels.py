@@ -5,7 +5,16 @@ from __future__ import annotations
 import pytest
 import xarray as xr
 
-from headwise.paper.levels import excess_at, excess_when_nearest, nearest, whole_loss
+from headwise.paper.levels import (
+    DRAWN_TO,
+    LEVELS,
+    as_drawn,
+    excess_when_nearest,
+    final_excess,
+    first_excess,
+    nearest,
+    whole_loss,
+)
 
 TEACHER = 0.25
 
@@ -40,7 +49,7 @@ def test_the_level_of_a_stage_is_where_its_predictor_is_nearest(run: xr.Dataset)
 
 
 def test_the_whole_loss_is_the_test_loss(run: xr.Dataset) -> None:
-    assert whole_loss(excess_at(-1))(run) == pytest.approx(float(run["loss"].sel(step=40, split="test")))
+    assert whole_loss(final_excess)(run) == pytest.approx(float(run["loss"].sel(step=40, split="test")))
     assert whole_loss(excess_when_nearest(2))(run) == pytest.approx(float(run["loss"].sel(step=20, split="test")))
 
 
@@ -48,3 +57,20 @@ def test_a_distance_that_was_not_recorded_has_no_level(run: xr.Dataset) -> None:
     without = run.drop_vars("kl")
     assert nearest(1, "lowest")(without) is None
     assert whole_loss(excess_when_nearest(1))(without) is None
+
+
+def test_the_figures_begin_after_one_step_and_end_at_step_1000(run: xr.Dataset) -> None:
+    assert first_excess(run) == 3.5
+    assert first_excess(run.assign_coords(step=[0, 1, 2, 3, 4])) == 2.0
+    longer = run.assign_coords(step=[0, 500, DRAWN_TO, 1500, 2000])
+    minimal, sgd = LEVELS["minimal"][0], LEVELS["sgd"][0]
+    assert final_excess(as_drawn(minimal, longer)) == 0.8
+    assert final_excess(as_drawn(sgd, longer)) == 0.1
+
+
+def test_a_level_matches_within_five_hundredths_or_four_percent_and_a_boundary_within_twelve() -> None:
+    low, high = (next(one for one in LEVELS["minimal"] if one.published == value) for value in (0.09, 2.78))
+    step = next(one for one in LEVELS["minimal"] if one.published == 330)
+    assert [low.within(value) for value in (0.039, 0.041, 0.139, 0.141)] == [False, True, True, False]
+    assert [high.within(value) for value in (2.66, 2.67, 2.89, 2.90)] == [False, True, True, False]
+    assert [step.within(value) for value in (289, 291, 369, 371)] == [False, True, True, False]

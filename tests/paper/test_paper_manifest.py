@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from pathlib import Path
 
 import pytest
 
@@ -11,8 +12,10 @@ from headwise.paper import manifest
 from headwise.paper.entry import Claim, Figure
 from headwise.paper.manifest import ENTRIES, HEADLINE, select
 from headwise.paper.plan import Plan, cost
+from headwise.paper.scale import at_scale
 from headwise.study.config import Preset, RunConfig
 from headwise.study.cost import estimate_seconds, estimate_wall
+from headwise.study.experiments import experiment
 from headwise.study.run_location import run_location
 
 CLAIMS = {
@@ -138,7 +141,9 @@ def test_the_ladder_is_a_figure_and_a_table() -> None:
     assert [ENTRIES[name].kind for name in ("fig-ladder", "table-ladder")] == ["figure", "table"]
 
 
-@pytest.mark.parametrize(("scale", "preset"), list(itertools.product(("quick", "paper"), ("published", "text"))))
+@pytest.mark.parametrize(
+    ("scale", "preset"), list(itertools.product(("quick", "paper"), ("published", "redrawn", "text")))
+)
 def test_every_run_is_valid_at_every_scale(scale: str, preset: Preset) -> None:
     for entry in ENTRIES.values():
         for config in entry.configs(preset, scale, 1).values():  # type: ignore[arg-type]
@@ -147,12 +152,30 @@ def test_every_run_is_valid_at_every_scale(scale: str, preset: Preset) -> None:
             assert estimate_seconds(config) > 0
 
 
-def test_paper_scale_is_the_papers_size_for_the_minimal_model_and_the_full_one() -> None:
-    for name in ("minimal", "full"):
-        entry = next(e for e in ENTRIES.values() if e.experiments == (name,))
-        config = entry.configs("published", "paper", 0)[name]
-        assert (config.train.batch, config.train.samples, config.measure.test_samples) == (3000, 9000, 3000)
-        assert config.train.steps >= 1000
+def test_paper_scale_is_the_papers_size() -> None:
+    """A batch of 3000, or all sequences where they are fewer, in every reading; as many steps as the figures show."""
+    for entry, preset in itertools.product(ENTRIES.values(), ("published", "redrawn", "text")):
+        for config in entry.configs(preset, "paper", 0).values():
+            assert config.train.batch == min(3000, config.train.samples)
+            assert config.measure.test_samples == 3000
+            assert config.train.steps >= 1000
+            assert 1 in config.measure.at.steps(config.train.steps)
+    for name, steps in (("minimal", 2000), ("full", 1000), ("sgd", 6000)):
+        assert at_scale(experiment(name), "paper", seed=0).train.steps == steps
+
+
+def test_seeds_and_draws_of_the_paper_at_its_own_size(tmp_path: Path) -> None:
+    plan = Plan(tuple(ENTRIES.values()), ("published", "redrawn"), "paper", None, tmp_path, everything=True)
+    seeds = {(entry.name, preset): plan.seeds_of(entry, preset) for entry, preset in plan.pairs()}
+    assert seeds["order", "published"] == seeds["order-full", "published"] == (0, 1, 2)
+    assert seeds["reverse", "published"] == seeds["depth", "published"] == (0,)
+    assert seeds["order", "redrawn"] == (0, 1, 2, 3, 4)
+    for name in ("order-full", "windows", "depth", "early-stop", "ladder", "sgd"):
+        assert (name, "redrawn") not in seeds
+        assert any(Plan(tuple(select([name])), ("redrawn",), "paper", None, tmp_path).pairs())
+    redrawn = [config for config in plan.runs() if config.preset == "redrawn"]
+    assert {config.seed for config in redrawn} == {0, 1, 2, 3, 4}
+    assert not any(config.measure.windows or config.model.embedding == "learned" for config in redrawn)
 
 
 @pytest.mark.parametrize("scale", ["quick", "paper"])

@@ -29,15 +29,22 @@ def test_there_is_something_to_look_at() -> None:
 
 @pytest.mark.parametrize("path", TABLES, ids=lambda path: f"{path.parent.name}/{path.name}")
 def test_a_stored_table_is_of_the_present_levels(path: Path) -> None:
-    """A level added, changed or read otherwise makes the table out of date."""
+    """A level added, changed or read otherwise makes the table out of date.
+
+    Of redrawn tasks there are tables from before the figures' task was known; they keep their rows and limits.
+    """
     columns, rows = read_table(path)
     assert tuple(columns) == COLUMNS
     name = path.stem.removeprefix("table-levels-").removesuffix("-published").removesuffix("-redrawn")
     if name == "flow":
         assert {row[0] for row in rows} == {"flow"}
         return
-    assert [(run, what) for run, what, *_ in rows] == [(one.experiment, one.quantity) for one in LEVELS[name]]
-    for level, (_, _, published, measured, _, off, matches) in zip(LEVELS[name], rows, strict=True):
+    known = {(one.experiment, one.quantity): one for one in LEVELS[name]}
+    assert {(run, what) for run, what, *_ in rows} <= set(known)
+    if path.stem.endswith("-redrawn"):
+        return
+    assert [(run, what) for run, what, *_ in rows] == list(known)
+    for level, (_, _, published, measured, _, off, matches) in zip(known.values(), rows, strict=True):
         assert float(published.split()[0]) == level.published
         if measured == "not found":
             assert matches == "no"

@@ -15,7 +15,9 @@ from headwise.study.run_location import run_location
 
 SEEDS = (0, 1, 2)
 COSTLY_SEEDS = (0,)
-"""Seeds where none are asked for: one for the full decoder and for several blocks, which take hours at paper scale."""
+DRAWS = (0, 1, 2, 3, 4)
+"""Seeds where none are asked for: one for variations of the full decoder and for several blocks, which take hours at
+paper scale, three for all else, the full decoder itself among it at paper scale, and five for redrawn tasks there."""
 
 
 @dataclass(frozen=True)
@@ -27,20 +29,33 @@ class Plan:
     scale: Scale
     seeds: tuple[int, ...] | None
     out: Path
+    everything: bool = False
+    """Whether the entries are all there are; of redrawn tasks then only what runs in minutes is part."""
 
     def pairs(self) -> Iterator[tuple[Claim | Figure, Preset]]:
         """Every entry under every reading it has."""
         for entry in self.entries:
             for preset in self.presets:
-                if preset in entry.presets:
+                if preset in entry.presets and not (self.everything and self._left_out(entry, preset)):
                     yield entry, preset
+
+    def _left_out(self, entry: Claim | Figure, preset: Preset) -> bool:
+        """Restricted contexts, the full decoder and several blocks on redrawn tasks are computed only when named."""
+        if preset != "redrawn" or self.seeds is not None:
+            return False
+        configs = entry.configs(preset, self.scale, 0).values()
+        return any(costly(config) or config.measure.windows for config in configs)
 
     def seeds_of(self, entry: Claim | Figure, preset: Preset) -> tuple[int, ...]:
         """The seeds of one entry."""
         if self.seeds is not None:
             return self.seeds
         configs = entry.configs(preset, self.scale, 0).values()
-        return COSTLY_SEEDS if entry.name == "theorems" or any(costly(config) for config in configs) else SEEDS
+        if self.scale == "paper" and preset == "published" and entry.experiments == ("full",):
+            return SEEDS
+        if entry.name == "theorems" or any(costly(config) for config in configs):
+            return COSTLY_SEEDS
+        return DRAWS if preset == "redrawn" and self.scale == "paper" and configs else SEEDS
 
     def runs(self) -> list[RunConfig]:
         """Every run once, restricted-context models included; first seeds and short runs first."""

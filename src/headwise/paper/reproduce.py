@@ -20,6 +20,7 @@ from headwise.paper.scale import Scale
 from headwise.paper.verdicts import Verdicts
 from headwise.store import check_writable
 from headwise.study.config import Preset
+from headwise.study.cost import estimate_seconds, readable
 from headwise.study.many import Outcome, StopAsked, never
 
 ON_ONE_RUN = ("order", "competition", "offshoot", "specialisation")
@@ -70,10 +71,12 @@ def reproduce(
     """Verdicts and figures of the named claims and figures, of all of them ("all"), or of the headline set.
 
     Runs are kept under `out` and computed only where they are missing; with `missing="leave"` none is computed, and
-    what is there is judged. Verdicts, figures and the page go into the folder `into`. `seeds` are 0 to 2, and 0 alone
-    for the full decoder, unless given. `notify` is called with lines about the whole, `progress` with one about each
-    part. `while_computing` is entered while runs are computed and gives a function that says whether to save them and
-    stop, by `Interrupted`. With several workers a script must stand under `if __name__ == "__main__":`.
+    what is there is judged. Verdicts, figures and the page go into the folder `into`. `seeds` are 0 to 2, 0 alone for
+    variations of the full decoder and 0 to 4 for redrawn tasks at paper scale, unless given; "all" leaves out the full
+    decoder and restricted contexts on redrawn tasks, which are computed when named. `notify` is called with lines about
+    the whole, `progress` with one about each part. `while_computing` is entered while runs are computed and gives a
+    function that says whether to save them and stop, by `Interrupted`. With several workers a script must stand under
+    `if __name__ == "__main__":`.
 
     >>> import tempfile
     >>> from headwise import reproduce
@@ -91,6 +94,7 @@ def reproduce(
         scale=scale,
         seeds=None if seeds is None else tuple(seeds),
         out=Path(out),
+        everything=names == "all",
     )
     if not any(plan.pairs()):
         raise ConfigError(f"--preset {preset}: {', '.join(chosen)} is made in the other reading only")
@@ -102,7 +106,8 @@ def reproduce(
     failed: list[Outcome] = []
     if missing == "leave":
         for config in unfinished:
-            notify(f"missing: {config.experiment} ({config.preset}) seed {config.seed}")
+            cost = readable(estimate_seconds(config))
+            notify(f"missing: {config.experiment} ({config.preset}) seed {config.seed}, about {cost} of one core")
     elif unfinished:
         with while_computing() as stop_asked:
             failed = compute_runs(

@@ -66,7 +66,7 @@ class Verdict:
     def text(self) -> str:
         """The outcome as a person reads it."""
         if self.outcome == "partly reproduced":
-            return f"reproduced in {self.passed} of {self.of} seeds"
+            return f"reproduced in {self.passed} of {self.of} {'draws' if self.preset == 'redrawn' else 'seeds'}"
         return self.outcome
 
     @property
