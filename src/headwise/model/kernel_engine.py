@@ -139,9 +139,9 @@ def site_keys(rates: DropoutConfig, *, seed: int, step: int, sequences: int) -> 
     }
 
 
-def groups(sequences: int, chunk: int) -> list[slice]:
-    """At most `GROUPS` consecutive ranges of nearly equal size, in whole chunks."""
+def groups(sequences: int, chunk: int, *, most: int = GROUPS) -> list[slice]:
+    """At most `GROUPS`, and at most `most`, consecutive ranges of nearly equal size, in whole chunks."""
     whole = -(-sequences // chunk)
-    count = min(GROUPS, whole)
+    count = min(GROUPS, most, whole)
     edges = [min(sequences, whole * g // count * chunk) for g in range(count + 1)]
     return [slice(a, b) for a, b in pairwise(edges)]
