@@ -16,6 +16,7 @@ from headwise.model.compute import ComputeConfig
 from headwise.model.config import DropoutConfig, ModelConfig
 from headwise.model.handled import HANDLED, not_handled
 from headwise.model.kernel_engine import KernelEngine
+from headwise.model.kernel_sources import ONE_BLOCK, STACK
 from headwise.model.paths import choose, make_engine
 from headwise.model.tabulated import TabulatedEngine
 
@@ -70,20 +71,29 @@ def test_values_known_before_stay_where_they_were() -> None:
     assert choose(WithValue(positions="learned"), ComputeConfig(path="torch")).path == "torch"
 
 
-def test_two_blocks_and_a_norm_before_attention_go_to_the_reference() -> None:
-    two_blocks = MINIMAL.changed({"blocks": 2})
-    pre_norm = TEXT.changed({"norm": "pre"})
-    for config, named in ((two_blocks, "model.blocks = 2"), (pre_norm, "model.norm = pre")):
-        for path in ("auto", "torch"):
-            compute = ComputeConfig.model_validate({"path": path})
-            choice = choose(config, compute)
-            assert choice.path == "reference"
-            assert named in choice.why
-            assert make_engine(random_decoder(config), compute, dropout_seed=0).name == "reference"
-        with pytest.raises(ValueError, match=named):
-            TabulatedEngine(random_decoder(config), dropout_seed=0, chunk=50)
-        with pytest.raises(ValueError, match=named):
-            KernelEngine(random_decoder(config), dropout_seed=0, chunk=50)
+def test_two_blocks_and_a_norm_before_attention_have_fast_paths() -> None:
+    for config in (MINIMAL.changed({"blocks": 2}), TEXT.changed({"norm": "pre"})):
+        assert choose(config, ComputeConfig(path="torch")).path == "torch"
+        decoder = random_decoder(config)
+        assert make_engine(decoder, ComputeConfig(path="torch"), dropout_seed=0).name == "torch"
+        if kernel.missing(STACK) is None:
+            assert choose(config, ComputeConfig()).path == "kernel"
+            assert make_engine(decoder.float(), ComputeConfig(), dropout_seed=0).name == "kernel"
+
+
+def test_without_its_kernel_a_stack_goes_to_torch(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kernel, "missing", lambda which=ONE_BLOCK: "not built" if which == STACK else None)
+    monkeypatch.setattr(kernel, "level", lambda: "plain")
+    assert choose(MINIMAL.changed({"blocks": 2}), ComputeConfig()) == ("torch", "not built")
+    assert choose(MINIMAL, ComputeConfig()).path == "kernel"
+
+
+@pytest.mark.parametrize("engine", [TabulatedEngine, KernelEngine])
+def test_a_fast_path_refuses_what_it_does_not_handle(engine: type[TabulatedEngine | KernelEngine]) -> None:
+    decoder = random_decoder(MINIMAL)
+    decoder.config = WithSwitch()
+    with pytest.raises(ValueError, match="reversed_scores"):
+        engine(decoder, dropout_seed=0, chunk=50)
 
 
 def test_every_value_on_the_list_is_compared_with_the_reference() -> None:

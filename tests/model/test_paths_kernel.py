@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import product
 from typing import get_args
 
 import numpy as np
@@ -49,10 +50,18 @@ def compare(
     assert error < max(3 * allowed, 3e-7)
 
 
+STACKS = (
+    MINIMAL.changed({"blocks": 2}),
+    TEXT.changed({"blocks": 2, "dropout": EVERYWHERE}),
+    PUBLISHED.changed({"blocks": 2}),
+    TEXT.changed({"norm": "pre"}),
+)
+
+
 @pytest.mark.parametrize("dictionary", [2, 17, 500])
 @pytest.mark.parametrize("rows", [1, 7])
 def test_odd_sizes(dictionary: int, rows: int) -> None:
-    for config in (MINIMAL, TEXT, PUBLISHED):
+    for config in (MINIMAL, TEXT, PUBLISHED, *STACKS):
         decoder = random_decoder(config, dictionary=dictionary, positions=6).float().double()
         compare(decoder, *random_batch(decoder, rows, counted=6))
 
@@ -60,15 +69,15 @@ def test_odd_sizes(dictionary: int, rows: int) -> None:
 @pytest.mark.parametrize("positions", [1, 31, 40])
 def test_many_and_few_positions(positions: int) -> None:
     narrow = [config.changed({"context": 1}) for config in (TEXT, PUBLISHED)]
-    for config in (MINIMAL, TEXT, PUBLISHED, *narrow):
+    for config in (MINIMAL, TEXT, PUBLISHED, *narrow, *STACKS):
         decoder = random_decoder(config, positions=positions).float().double()
         compare(decoder, *random_batch(decoder, 5, counted=min(positions, 27)))
 
 
 @pytest.mark.parametrize(("heads", "size"), [(1, 130), (2, 70), (5, 17), (16, 1)])
 def test_heads_of_any_size(heads: int, size: int) -> None:
-    config = TEXT.changed({"heads": heads, "width": heads * size, "dropout": EVERYWHERE})
-    for output in get_args(Output):
+    one = TEXT.changed({"heads": heads, "width": heads * size, "dropout": EVERYWHERE})
+    for config, output in product((one, one.changed({"blocks": 2}), one.changed({"norm": "pre"})), get_args(Output)):
         decoder = random_decoder(config, positions=31).float().double()
         with torch.no_grad():
             for parameter in decoder.parameters():
@@ -94,8 +103,12 @@ def test_dropout_masks_are_the_same_bits(elements: int, level: str) -> None:
 
 
 def test_threads_do_not_change_a_bit() -> None:
-    config = TEXT.changed({"dropout": DropoutConfig(attention=0.1, mlp=0.1, mlp_branch=0.1)})
-    decoder = random_decoder(config).float()
+    one = TEXT.changed({"dropout": DropoutConfig(attention=0.1, mlp=0.1, mlp_branch=0.1)})
+    for config in (one, one.changed({"blocks": 2}), one.changed({"norm": "pre"}), PUBLISHED.changed({"blocks": 2})):
+        threads_agree(random_decoder(config).float())
+
+
+def threads_agree(decoder: Decoder) -> None:
     inputs, targets = random_batch(decoder, 300)
     results = []
     for threads in (1, 2, 3):

@@ -42,9 +42,10 @@ def page(result: dict[str, Any]) -> str:
         "# Performance",
         "Every model has three paths that compute the same function: the **reference** decoder under autograd, a "
         "chunk at a time; the **torch path**, which replaces the projections of attention by small tables; and the "
-        "**kernel**, which runs the whole block in C++ (`--compute.path auto|kernel|torch|reference`). The kernel is "
-        "built at installation where a compiler is found; nothing else needs it. Models with two blocks or a norm "
-        "before attention run on the reference.",
+        "**kernel**, which runs the whole decoder in C++ (`--compute.path auto|kernel|torch|reference`). The kernel is "
+        "built at installation where a compiler is found; nothing else needs it. Tables serve the first block where no "
+        "norm comes before it; a norm before it makes them tables of pairs of token and position, and later blocks are "
+        "products in chunks that fit the cache.",
         f"Measured on {machine['processor']} ({machine['cores']} cores seen, one "
         f"thread used, load {machine['load']:.1f} at the start), {machine['system']}, Python {machine['python']}, "
         f"torch {machine['torch']}; batch {settings['batch']}, medians of {settings['repeats']} interleaved repeats, "

@@ -126,15 +126,25 @@ def _fold_block(
             parts |= _row_tables(decoder, parts, source)
     norms = _norms(block)
     if config.mlp:
-        hidden, hidden_bias = block.mlp_in.weight, block.mlp_in.bias
+        hidden: Tensor = block.mlp_in.weight
+        hidden_bias: Tensor = block.mlp_in.bias
         if norms.mlp_reads is not None:
             hidden_bias = hidden_bias + hidden @ norms.mlp_reads.bias
             hidden = hidden * norms.mlp_reads.weight
-        parts["hidden_t"], parts["hidden_bias"] = rows(hidden.T, padded(config.mlp)), rows(hidden_bias, padded(config.mlp))
-        parts["back"], parts["back_bias"] = rows(block.mlp_out.weight, padded(config.mlp)), rows(block.mlp_out.bias, wide)
+        parts["hidden_t"], parts["hidden_bias"] = (
+            rows(hidden.T, padded(config.mlp)),
+            rows(hidden_bias, padded(config.mlp)),
+        )
+        parts["back"], parts["back_bias"] = (
+            rows(block.mlp_out.weight, padded(config.mlp)),
+            rows(block.mlp_out.bias, wide),
+        )
     if config.norm == "post" and config.residual == "on":
         if config.mlp or not final:
-            parts["gain"], parts["shift"] = rows(block.norm_attention.weight, wide), rows(block.norm_attention.bias, wide)
+            parts["gain"], parts["shift"] = (
+                rows(block.norm_attention.weight, wide),
+                rows(block.norm_attention.bias, wide),
+            )
         if config.mlp and not final:
             parts["out_gain"], parts["out_shift"] = rows(block.norm_mlp.weight, wide), rows(block.norm_mlp.bias, wide)
     if final:
@@ -189,7 +199,8 @@ def _projections(decoder: Decoder, index: int, *, output: Output, scale: float) 
     parts: dict[str, Tensor] = {}
     if config.output == "on":
         if output == "apart":
-            hand_HEO = functional.pad(attention.output_OHE.permute(1, 2, 0), (0, 0, 0, _short(attention, columns)))
+            short = columns.value - attention.value_HED.shape[1]
+            hand_HEO = functional.pad(attention.output_OHE.permute(1, 2, 0), (0, 0, 0, short))
             parts["output_t"] = rows(hand_HEO.flatten(0, 1), pitch(block.writes))
         else:
             weights["values"] = torch.einsum("ohe,hed->hod", attention.output_OHE, weights["values"])
@@ -205,12 +216,6 @@ def _projections(decoder: Decoder, index: int, *, output: Output, scale: float) 
     return parts
 
 
-def _short(attention: nn.Module, columns: Columns) -> int:
-    """Columns that a head's values are padded by."""
-    size: int = attention.value_HED.shape[1]
-    return columns.value - size
-
-
 def _lags(decoder: Decoder, index: int, queries: int) -> Tensor:
     """Relative scores as the kernel keeps weights, (heads, keys, queries)."""
     attention = decoder.layers[index].attention
@@ -219,7 +224,7 @@ def _lags(decoder: Decoder, index: int, queries: int) -> Tensor:
 
 
 def _row_tables(decoder: Decoder, parts: dict[str, Tensor], source: Source) -> dict[str, Tensor]:
-    """Queries, keys and values of every token and position apart, or of every pair of them; they replace the matrices."""
+    """Queries, keys and values of every token and every position, or of every pair; they replace the matrices."""
     tokens_ND, positions_SD = decoder.token_table(), decoder.position_table()
     if source == "pairs":
         x_RD = (tokens_ND[:, None] + positions_SD).flatten(0, 1)

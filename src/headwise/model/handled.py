@@ -1,9 +1,8 @@
 """Which models the fast paths compute: every setting of `ModelConfig` and the values they handle.
 
 A setting or a value that is missing here goes to the reference path, so a model switch added later is computed
-correctly, if slowly, until the torch path and the kernel handle it and its line is added. Both handle the same models:
-one block whose attention reads the input itself, because only then is an attention logit a sum of table entries
-(`tables`). Settings of the first weights concern no path.
+correctly, if slowly, until the torch path and the kernel handle it and its line is added. Both handle the same models,
+at present all of them. Settings of the first weights concern no path.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ FIRST_WEIGHTS = Handled(lambda value: True, "any first weights")
 
 HANDLED: dict[str, Handled] = {
     "heads": at_least(1),
-    "blocks": Handled(lambda value: value == 1, "one block"),
+    "blocks": at_least(1),
     "embedding": one_of("one_hot", "learned"),
     "width": at_least(1),
     "positions": one_of("one_hot", "learned", "sinusoidal", "relative"),
@@ -47,7 +46,7 @@ HANDLED: dict[str, Handled] = {
     "attention_bias": one_of("on", "off"),
     "output": one_of("on", "off"),
     "residual": one_of("on", "off"),
-    "norm": one_of("none", "post", meaning="attention on the input itself"),
+    "norm": one_of("none", "post", "pre"),
     "mlp": at_least(0),
     "unembedding": one_of("identity", "learned"),
     "unembedding_bias": one_of("on", "off"),

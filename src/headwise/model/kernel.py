@@ -81,9 +81,9 @@ def level() -> str:
     return LEVELS[library().headwise_level()]
 
 
-def identity() -> dict[str, str]:
+def identity(which: Library = ONE_BLOCK) -> dict[str, str]:
     """What the last bits of a result depend on: the sources and the compiler of the kernel, and its instruction set."""
-    opened = library()
+    opened = library(which)
     return {
         "sources": opened.headwise_sources().decode(),
         "compiler": opened.headwise_compiler().decode(),

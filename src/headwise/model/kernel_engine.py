@@ -1,147 +1,85 @@
-"""The fastest path on a CPU: the whole block, forward and backward, in the compiled kernel.
+"""The fastest path on a CPU: the whole decoder, forward and backward, in the compiled kernel.
 
-A step folds the decoder into tables and padded matrices, lets the kernel run over the batch and hands the gradients of
-the folded weights to autograd. The batch is dealt into a fixed number of groups whose sums are added in a fixed order,
-so the result does not depend on how many threads share the groups. Inside a group the kernel sums a chunk's gradients
-in float32 and the chunks in double, because plain float32 sums grow less exact with the batch.
+What the first block's attention reads is decided anew for every batch, by its sizes alone (`plan`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from ctypes import byref
-from itertools import pairwise
-
 import numpy as np
-import torch
 from torch import Tensor
 
-from headwise.model import kernel
-from headwise.model.config import DropoutConfig
 from headwise.model.decoder import Decoder
-from headwise.model.dropout import Site, stream_keys, threshold
-from headwise.model.engine import AttentionSummary, Visit, chunks, sequences_at_a_time
-from headwise.model.folded import Folded, fold, output_place
-from headwise.model.gradient_sums import GradientSums
+from headwise.model.engine import AttentionSummary, Visit
+from headwise.model.folded_blocks import Source
 from headwise.model.handled import require_handled
-from headwise.model.kernel_model import KernelModel
-from headwise.model.kernel_structures import Attended, Batch
+from headwise.model.one_block_engine import OneBlockEngine
+from headwise.model.plan import Plan, for_one_block, plan
+from headwise.model.stack_engine import StackEngine
 from headwise.model.tables import Output
-
-GROUPS = 8
 
 
 class KernelEngine:
-    """Runs a float32 decoder that the fast paths handle (`handled`), on the CPU."""
+    """Runs a float32 decoder that the fast paths handle (`handled`), on the CPU.
+
+    `source` and `output` fix what is otherwise planned; a source that only a training step can have leaves
+    evaluations to the plan.
+    """
 
     name = "kernel"
 
     def __init__(
-        self, decoder: Decoder, *, dropout_seed: int, chunk: int, threads: int = 1, output: Output | None = None
+        self,
+        decoder: Decoder,
+        *,
+        dropout_seed: int,
+        chunk: int,
+        threads: int = 1,
+        source: Source | None = None,
+        output: Output | None = None,
     ) -> None:
         require_handled(decoder.config)
         self.decoder, self.dropout_seed, self.chunk, self.threads = decoder, dropout_seed, chunk, threads
-        self.output = output
-        """Where the output matrix is, by default wherever it costs less."""
-        self._library = kernel.library()
-        self._sums: GradientSums | None = None
+        self.source, self.output = source, output
         self.seconds: np.ndarray | None = None
         """Set to zeros of `kernel.STAGES`: training steps on one thread then add up where their time goes."""
+        self._engines: dict[Plan, OneBlockEngine | StackEngine] = {}
 
     def loss_and_gradients(self, inputs: Tensor, targets: Tensor, *, step: int) -> float:
-        rates = self.decoder.config.dropout
-        self.decoder.zero_grad()
-        inputs, targets = inputs.contiguous(), targets.contiguous()
-        count, queries = targets.shape
-        output = self.output or output_place(self.decoder, queries)
-        folded = fold(self.decoder, queries, embedding_dropout=rates.embedding, output=output)
-        weights = Folded(*(weight.detach() for weight in folded))
-        model = KernelModel(self.decoder, weights, queries=queries, chunk=self.chunk, rates=rates)
-        keys = site_keys(rates, seed=self.dropout_seed, step=step, sequences=count)
+        planned = self.planned(batch=inputs.shape[0], queries=targets.shape[1], training=True)
+        engine = self._engine(planned)
+        engine.seconds = self.seconds
+        return engine.loss_and_gradients(inputs, targets, step=step)
 
-        parts = groups(count, self.chunk)
-        sums = self._sums_for(weights, len(parts))
-
-        def run(index: int) -> float:
-            group = parts[index]
-            batch = Batch(
-                first=group.start,
-                last=group.stop,
-                tokens=inputs.data_ptr(),
-                targets=targets.data_ptr(),
-                keys=tuple(int(keys[site].ctypes.data) if site in keys else None for site in Site),
-                weight=1.0 / targets.numel(),
-                seconds=None if self.seconds is None else int(self.seconds.ctypes.data),
-            )
-            with sums.of_group(index) as gradients:
-                return float(self._library.headwise_train(byref(model.structure), byref(batch), byref(gradients)))
-
-        losses = self._spread(run, len(parts))
-        gradients = torch.split(sums.total_GN.sum(0).float(), sums.sizes)
-        used = [(w, g.view(w.shape)) for w, g in zip(folded, gradients, strict=True) if w.requires_grad]
-        torch.autograd.backward([w for w, _ in used], [g for _, g in used])
-        return float(sum(losses)) / targets.numel()
-
-    @torch.no_grad()
     def evaluate(self, inputs: Tensor, *, counted: int, visit: Visit) -> AttentionSummary:
-        decoder, inputs = self.decoder, inputs.contiguous()
-        output = self.output or output_place(decoder, counted)
-        weights = fold(decoder, counted, embedding_dropout=0.0, output=output)
-        model = KernelModel(decoder, weights, queries=counted, chunk=self.chunk, rates=DropoutConfig())
-        shape = (decoder.config.heads, model.structure.keys_pitch, model.structure.queries_pitch)
-        map_HSQ, total_HSQ = torch.zeros(shape), torch.zeros(shape, dtype=torch.float64)
-        entropy_H = torch.zeros(decoder.config.heads, dtype=torch.float64)
-        for part in chunks(inputs.shape[0], sequences_at_a_time(self.chunk, counted)):
-            logits = torch.empty(part.stop - part.start, counted, decoder.dictionary)
-            batch = Batch(first=part.start, last=part.stop, tokens=inputs.data_ptr())
-            watch = Attended(
-                logits=logits.data_ptr(),
-                map=map_HSQ.data_ptr(),
-                map_total=total_HSQ.data_ptr(),
-                entropy=entropy_H.data_ptr(),
+        planned = self.planned(batch=inputs.shape[0], queries=counted, training=False)
+        return self._engine(planned).evaluate(inputs, counted=counted, visit=visit)
+
+    def planned(self, *, batch: int, queries: int, training: bool) -> Plan:
+        """How a batch of these sizes is computed."""
+        return plan(
+            self.decoder, batch=batch, queries=queries, training=training, source=self.source, output=self.output
+        )
+
+    def _engine(self, planned: Plan) -> OneBlockEngine | StackEngine:
+        found = self._engines.get(planned)
+        if found is None:
+            found = self._engines[planned] = self._new(planned)
+        return found
+
+    def _new(self, planned: Plan) -> OneBlockEngine | StackEngine:
+        if for_one_block(self.decoder.config, planned.source):
+            return OneBlockEngine(
+                self.decoder,
+                dropout_seed=self.dropout_seed,
+                chunk=self.chunk,
+                threads=self.threads,
+                output=planned.output,
             )
-            self._library.headwise_evaluate(byref(model.structure), byref(batch), byref(watch))
-            visit(part, logits)
-        map_HQS = total_HSQ[:, : decoder.positions, :counted].transpose(1, 2) / inputs.shape[0]
-        return AttentionSummary(map_HQS[None], entropy_H[None] / (inputs.shape[0] * counted))
-
-    def _spread(self, run: Callable[[int], float], parts: int) -> list[float]:
-        """Each part's result, in the order of the parts, whoever computes them."""
-        if self.threads == 1:
-            return [run(part) for part in range(parts)]
-        with ThreadPoolExecutor(self.threads) as pool:
-            return list(pool.map(run, range(parts)))
-
-    def _sums_for(self, folded: Folded, parts: int) -> GradientSums:
-        """Sums that start from zero: those of the last step where they fit, since fresh memory costs page faults."""
-        sizes = [weight.numel() for weight in folded]
-        if self._sums is None or self._sums.sizes != sizes or len(self._sums.total_GN) != parts:
-            self._sums = GradientSums(sizes, parts)
-        self._sums.total_GN.zero_()
-        return self._sums
-
-
-def site_keys(rates: DropoutConfig, *, seed: int, step: int, sequences: int) -> dict[Site, np.ndarray]:
-    """Keys of the dropout streams, one per sequence, of every site that drops anything."""
-    by_site = {
-        Site.EMBEDDING: rates.embedding,
-        Site.ATTENTION: rates.attention,
-        Site.ATTENTION_BRANCH: rates.attention_branch,
-        Site.MLP: rates.mlp,
-        Site.MLP_BRANCH: rates.mlp_branch,
-    }
-    every = np.arange(sequences)
-    return {
-        site: stream_keys(seed=seed, step=step, block=0, site=site, sequences=every)
-        for site, rate in by_site.items()
-        if threshold(rate)
-    }
-
-
-def groups(sequences: int, chunk: int, *, most: int = GROUPS) -> list[slice]:
-    """At most `GROUPS`, and at most `most`, consecutive ranges of nearly equal size, in whole chunks."""
-    whole = -(-sequences // chunk)
-    count = min(GROUPS, most, whole)
-    edges = [min(sequences, whole * g // count * chunk) for g in range(count + 1)]
-    return [slice(a, b) for a, b in pairwise(edges)]
+        return StackEngine(
+            self.decoder,
+            dropout_seed=self.dropout_seed,
+            chunk=self.chunk,
+            threads=self.threads,
+            source=planned.source,
+            output=planned.output,
+        )

@@ -7,8 +7,7 @@ gradients of the folded weights to autograd.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator
 from contextlib import contextmanager
 from ctypes import byref
 
@@ -17,12 +16,13 @@ import torch
 from torch import Tensor
 
 from headwise.model import kernel
+from headwise.model.batch_groups import groups, spread
 from headwise.model.config import DropoutConfig
 from headwise.model.decoder import Decoder
-from headwise.model.dropout import Site, stream_keys, threshold
+from headwise.model.dropout import Site
+from headwise.model.dropout_keys import site_keys
 from headwise.model.engine import AttentionSummary, Visit, chunks, sequences_at_a_time
 from headwise.model.folded_blocks import SELDOM, FoldedBlock, Source, fold_blocks
-from headwise.model.kernel_engine import groups
 from headwise.model.kernel_sources import STACK
 from headwise.model.kernel_structures import Attended, Batch, address
 from headwise.model.stack_model import StackModel
@@ -64,7 +64,7 @@ class StackEngine:
         weights = [FoldedBlock(*(weight.detach() for weight in block)) for block in folded]
         model = StackModel(decoder, weights, queries=queries, chunk=self.chunk, rates=rates, source=self.source)
         keys = [
-            _keys(rates, seed=self.dropout_seed, step=step, block=block, sequences=count)
+            site_keys(rates, seed=self.dropout_seed, step=step, block=block, sequences=count)
             for block in range(len(folded))
         ]
         size = sum(weight.numel() for block in weights for weight in block)
@@ -89,9 +89,11 @@ class StackEngine:
             with sums.of_group(index) as gradients:
                 return float(self._library.headwise_train(byref(model.structure), batches, gradients))
 
-        losses = self._spread(run, len(parts))
+        losses = spread(run, len(parts), threads=self.threads)
         gradients = sums.split(sums.total_GN.sum(0).float())
-        used = [(w, g) for block, grads in zip(folded, gradients, strict=True) for w, g in zip(block, grads, strict=True)]
+        used = [
+            (w, g) for block, grads in zip(folded, gradients, strict=True) for w, g in zip(block, grads, strict=True)
+        ]
         used = [(w, g.view(w.shape)) for w, g in used if w.requires_grad]
         torch.autograd.backward([w for w, _ in used], [g for _, g in used])
         return float(sum(losses)) / targets.numel()
@@ -99,9 +101,8 @@ class StackEngine:
     @torch.no_grad()
     def evaluate(self, inputs: Tensor, *, counted: int, visit: Visit) -> AttentionSummary:
         decoder, inputs, rates = self.decoder, inputs.contiguous(), DropoutConfig()
-        source: Source = "tables" if self.source == "dropped" else self.source
-        weights = fold_blocks(decoder, counted, source=source, rates=rates, output=self.output)
-        model = StackModel(decoder, weights, queries=counted, chunk=self.chunk, rates=rates, source=source)
+        weights = fold_blocks(decoder, counted, source=self.source, rates=rates, output=self.output)
+        model = StackModel(decoder, weights, queries=counted, chunk=self.chunk, rates=rates, source=self.source)
         heads, count = decoder.config.heads, len(weights)
         shapes = [(heads, block.keys_pitch, block.queries_pitch) for block in model.blocks]
         maps, totals = [torch.zeros(s) for s in shapes], [torch.zeros(s, dtype=torch.float64) for s in shapes]
@@ -129,13 +130,6 @@ class StackEngine:
             for total_HSQ, block in zip(totals, model.blocks, strict=True)
         ]
         return AttentionSummary(torch.stack(seen) / inputs.shape[0], entropy_LH / (inputs.shape[0] * counted))
-
-    def _spread(self, run: Callable[[int], float], parts: int) -> list[float]:
-        """Each part's result, in the order of the parts, whoever computes them."""
-        if self.threads == 1:
-            return [run(part) for part in range(parts)]
-        with ThreadPoolExecutor(self.threads) as pool:
-            return list(pool.map(run, range(parts)))
 
     def _sums_for(self, weights: list[FoldedBlock], parts: int) -> _Sums:
         """Sums that start from zero: those of the last step where they fit, since fresh memory costs page faults."""
@@ -188,20 +182,3 @@ class _Sums:
             )
         )
         self._idle.append(part)
-
-
-def _keys(rates: DropoutConfig, *, seed: int, step: int, block: int, sequences: int) -> dict[Site, np.ndarray]:
-    """Keys of a block's dropout streams, one per sequence, of every site that drops anything."""
-    by_site = {
-        Site.EMBEDDING: rates.embedding if block == 0 else 0.0,
-        Site.ATTENTION: rates.attention,
-        Site.ATTENTION_BRANCH: rates.attention_branch,
-        Site.MLP: rates.mlp,
-        Site.MLP_BRANCH: rates.mlp_branch,
-    }
-    every = np.arange(sequences)
-    return {
-        site: stream_keys(seed=seed, step=step, block=block, site=site, sequences=every)
-        for site, rate in by_site.items()
-        if threshold(rate)
-    }

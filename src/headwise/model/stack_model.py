@@ -1,4 +1,4 @@
-"""A folded decoder of any number of blocks as the kernel's own structures: sizes, distances of rows, rates, addresses."""
+"""Folded blocks as the kernel's own structures: sizes, distances of rows, dropout rates and addresses."""
 
 from __future__ import annotations
 
@@ -125,7 +125,13 @@ def _structure(
     columns = head_columns(decoder, block, "apart" if apart else "folded")
     value_columns = columns.value if rowwise else block.attention.value_HED.shape[1] if apart else block.writes
     query_pitch = pitch(config.heads * columns.score)
-    by_site = (rates.embedding if index == 0 else 0.0, rates.attention, rates.attention_branch, rates.mlp, rates.mlp_branch)
+    by_site = (
+        rates.embedding if index == 0 else 0.0,
+        rates.attention,
+        rates.attention_branch,
+        rates.mlp,
+        rates.mlp_branch,
+    )
     return BlockModel(
         positions=positions,
         queries=queries,

@@ -10,23 +10,26 @@ from typing import ClassVar
 
 from headwise.model.kernel_structures import SITES, Drop
 
-SIZES = """
-    positions queries heads dictionary rows writes units context
-    tokens_pitch score_pitch writes_pitch keys_pitch queries_pitch units_pitch read_pitch
-    value_columns value_pitch mixed_pitch head_size score_blocks value_blocks project_rows
-    source first pairs merged reads reads_pitch stream_pitch head_pitch query_pitch key_pitch values_pitch
-    residual input_norm attention_norm mlp_norm together tile chunk
-""".split()
-WEIGHTS = """
-    score value output_t output stream offset project lag query_rows key_rows value_rows
-    query query_back query_bias key key_back key_bias values values_back values_bias
-    hidden_t hidden hidden_bias gain shift back back_t back_bias out_gain out_shift read_t read read_bias
-""".split()
-SUMS = """
-    score value output_t stream offset project lag query_t query_bias key_t key_bias values_t values_bias
-    hidden_t hidden_bias gain shift back back_bias out_gain out_shift read_t read_bias
-    query_rows key_rows value_rows part total
-""".split()
+# fmt: off
+SIZES = (
+    "positions", "queries", "heads", "dictionary", "rows", "writes", "units", "context", "tokens_pitch",
+    "score_pitch", "writes_pitch", "keys_pitch", "queries_pitch", "units_pitch", "read_pitch", "value_columns",
+    "value_pitch", "mixed_pitch", "head_size", "score_blocks", "value_blocks", "project_rows", "source", "first",
+    "pairs", "merged", "reads", "reads_pitch", "stream_pitch", "head_pitch", "query_pitch", "key_pitch",
+    "values_pitch", "residual", "input_norm", "attention_norm", "mlp_norm", "together", "tile", "chunk",
+)
+WEIGHTS = (
+    "score", "value", "output_t", "output", "stream", "offset", "project", "lag", "query_rows", "key_rows",
+    "value_rows", "query", "query_back", "query_bias", "key", "key_back", "key_bias", "values", "values_back",
+    "values_bias", "hidden_t", "hidden", "hidden_bias", "gain", "shift", "back", "back_t", "back_bias", "out_gain",
+    "out_shift", "read_t", "read", "read_bias",
+)
+SUMS = (
+    "score", "value", "output_t", "stream", "offset", "project", "lag", "query_t", "query_bias", "key_t",
+    "key_bias", "values_t", "values_bias", "hidden_t", "hidden_bias", "gain", "shift", "back", "back_bias",
+    "out_gain", "out_shift", "read_t", "read_bias", "query_rows", "key_rows", "value_rows", "part", "total",
+)
+# fmt: on
 
 
 class BlockModel(ctypes.Structure):

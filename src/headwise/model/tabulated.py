@@ -1,12 +1,14 @@
-"""The portable fast path: tables instead of projections, a chunk of sequences at a time, in pure torch.
+"""The portable fast path: tables instead of projections where there can be any, a chunk of sequences at a time.
 
-Attention logits are gathered from the score table, value rows from the value table; everything after attention is the
-decoder's own code. Autograd runs through each chunk down to the tables and once per step from the tables to the
-weights. With dropout on embeddings the input is no longer a sum of two table rows; such a step computes projections
-after all (`dropped_attention`).
+Attention logits of the first block are gathered from the score table, value rows from the value table; everything after
+attention is the decoder's own code. Autograd runs through each chunk down to the tables and once per step from the
+tables to the weights. Where the first block reads a norm or an input with dropped coordinates no table holds it, and
+later blocks never read the input itself: these are computed on the stream (`stream_attention`).
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -14,14 +16,21 @@ from torch.nn import functional
 
 from headwise.model.decoder import Decoder
 from headwise.model.dropout import DropoutMasks, Site, threshold
-from headwise.model.dropped_attention import attend_dropped
 from headwise.model.engine import AttentionSummary, SummedAttention, Visit, chunks, sequences_at_a_time
 from headwise.model.handled import require_handled
-from headwise.model.reference import ReferenceEngine
+from headwise.model.stream_attention import attend_stream
 from headwise.model.table_attention import Rows, TableAttention, arranged
 from headwise.model.tables import tabulate
 
 NARROW = 128
+
+
+class Looked(NamedTuple):
+    """What a chunk looks up: the tables of the first block's attention, and the input for its residual connection."""
+
+    rows: Rows
+    stream_RO: Tensor
+    offset_O: Tensor
 
 
 class TabulatedEngine:
@@ -33,69 +42,85 @@ class TabulatedEngine:
         require_handled(decoder.config)
         self.decoder, self.dropout_seed, self.chunk = decoder, dropout_seed, chunk
         self._attention = TableAttention(decoder)
-        self._reference = ReferenceEngine(decoder, dropout_seed=dropout_seed, chunk=chunk)
 
     def loss_and_gradients(self, inputs: Tensor, targets: Tensor, *, step: int) -> float:
-        if threshold(self.decoder.config.dropout.embedding):
-            return self._with_dropped_inputs(inputs, targets, step=step)
         self.decoder.zero_grad()
-        tables = tabulate(self.decoder)
-        arranged_rows = arranged(self.decoder, tables, targets.shape[1])
-        roots = [*arranged_rows, tables.stream_RO, tables.offset_O]
+        looked, roots = None, []
+        if not self._on_the_stream(training=True):
+            tables = tabulate(self.decoder)
+            first_queries = targets.shape[1] if self.decoder.config.blocks == 1 else self.decoder.positions
+            roots = [*arranged(self.decoder, tables, first_queries), tables.stream_RO, tables.offset_O]
         leaves = [root.detach().requires_grad_() for root in roots]
+        if leaves:
+            looked = Looked(Rows(*leaves[:4]), leaves[4], leaves[5])
         total = 0.0
         for part in chunks(inputs.shape[0], self._size(targets.shape[1])):
             masks = DropoutMasks(seed=self.dropout_seed, step=step, first=part.start)
-            logits, _ = self._forward(Rows(*leaves[:4]), leaves[4], leaves[5], (inputs[part], targets.shape[1], masks))
+            logits, _ = self._forward(looked, inputs[part], targets.shape[1], masks)
             loss = functional.cross_entropy(logits.flatten(0, 1), targets[part].flatten(), reduction="sum")
             torch.autograd.backward(loss / targets.numel())
             total += loss.item()
         used = [(root, leaf.grad) for root, leaf in zip(roots, leaves, strict=True) if root.requires_grad]
-        torch.autograd.backward([t for t, g in used if g is not None], [g for _, g in used if g is not None])
-        return total / targets.numel()
-
-    def _with_dropped_inputs(self, inputs: Tensor, targets: Tensor, *, step: int) -> float:
-        decoder, queries = self.decoder, targets.shape[1]
-        if decoder.config.score == "merged":
-            return self._reference.loss_and_gradients(inputs, targets, step=step)
-        decoder.zero_grad()
-        block, total = decoder.layers[0], 0.0
-        for part in chunks(inputs.shape[0], self._size(queries)):
-            masks = DropoutMasks(seed=self.dropout_seed, step=step, first=part.start)
-            x_BSD = functional.embedding(inputs[part], decoder.token_table()) + decoder.position_table()
-            x_BSD = masks.apply(x_BSD, decoder.config.dropout.embedding, block=0, site=Site.EMBEDDING)
-            y_BQO = attend_dropped(decoder, x_BSD, queries, masks)
-            logits = decoder.read_out(block.after_attention(x_BSD[:, -queries:], y_BQO, masks))
-            loss = functional.cross_entropy(logits.flatten(0, 1), targets[part].flatten(), reduction="sum")
-            torch.autograd.backward(loss / targets.numel())
-            total += loss.item()
+        if used:
+            torch.autograd.backward([t for t, g in used if g is not None], [g for _, g in used if g is not None])
         return total / targets.numel()
 
     @torch.no_grad()
     def evaluate(self, inputs: Tensor, *, counted: int, visit: Visit) -> AttentionSummary:
         summed = SummedAttention()
-        tables = tabulate(self.decoder)
-        rows = arranged(self.decoder, tables, counted)
+        looked = None
+        if not self._on_the_stream(training=False):
+            tables = tabulate(self.decoder)
+            first_queries = counted if self.decoder.config.blocks == 1 else self.decoder.positions
+            looked = Looked(arranged(self.decoder, tables, first_queries), tables.stream_RO, tables.offset_O)
         for part in chunks(inputs.shape[0], self._size(counted)):
-            logits, a_BQHS = self._forward(rows, tables.stream_RO, tables.offset_O, (inputs[part], counted, None))
+            logits, attention = self._forward(looked, inputs[part], counted, None)
             visit(part, logits)
-            summed.add([a_BQHS.transpose(1, 2)], counted)
+            summed.add(attention, counted)
         return summed.mean()
+
+    def _on_the_stream(self, *, training: bool) -> bool:
+        """Whether even the first block reads something that no table holds."""
+        config = self.decoder.config
+        return config.norm == "pre" or (training and threshold(config.dropout.embedding) > 0)
 
     def _size(self, counted: int) -> int:
         """Sequences in a chunk: twice as many of a narrow model, where the number of calls weighs most."""
         return sequences_at_a_time(self.chunk, counted) * (2 if self.decoder.stream <= NARROW else 1)
 
     def _forward(
-        self, rows: Rows, stream_RO: Tensor, offset_O: Tensor, chunk: tuple[Tensor, int, DropoutMasks | None]
+        self, looked: Looked | None, tokens_BS: Tensor, counted: int, masks: DropoutMasks | None
+    ) -> tuple[Tensor, list[Tensor]]:
+        """Logits of the counted positions and each block's attention weights, (B, H, Q, S), of one chunk."""
+        decoder, last = self.decoder, self.decoder.config.blocks - 1
+        attention: list[Tensor] = []
+        if looked is None:
+            x = functional.embedding(tokens_BS, decoder.token_table()) + decoder.position_table()
+            if masks is not None:
+                x = masks.apply(x, decoder.config.dropout.embedding, block=0, site=Site.EMBEDDING)
+        else:
+            x, a_BHQS = self._first_block(looked, tokens_BS, counted if last == 0 else decoder.positions, masks)
+            attention.append(a_BHQS)
+        for index, block in enumerate(decoder.layers):
+            if index == 0 and looked is not None:
+                continue
+            queries = counted if index == last else decoder.positions
+            seen = block.norm_attention(x) if decoder.config.norm == "pre" else x
+            y_BQO, a_BHQS = attend_stream(block.attention, seen, queries, masks)
+            x = block.after_attention(x[:, -queries:, : block.writes], y_BQO, masks)
+            attention.append(a_BHQS)
+        return decoder.read_out(x), attention
+
+    def _first_block(
+        self, looked: Looked, tokens_BS: Tensor, queries: int, masks: DropoutMasks | None
     ) -> tuple[Tensor, Tensor]:
-        """Logits of the last `queries` positions and attention weights, (B, Q, H, S), of one chunk."""
-        tokens_BS, queries, masks = chunk
+        """The stream after the first block, from its tables, and its attention weights."""
         block, tokens = self.decoder.layers[0], self.decoder.dictionary
-        y_BQO, a_BQHS = self._attention.apply(rows, tokens_BS, queries, masks)
-        if offset_O.numel():
-            y_BQO = y_BQO + offset_O
+        y_BQO, a_BQHS = self._attention.apply(looked.rows, tokens_BS, queries, masks)
+        if looked.offset_O.numel():
+            y_BQO = y_BQO + looked.offset_O
         x_BQO = y_BQO
         if self.decoder.config.residual == "on":
+            stream_RO = looked.stream_RO
             x_BQO = functional.embedding(tokens_BS[:, -queries:], stream_RO[:tokens]) + stream_RO[-queries:]
-        return self.decoder.read_out(block.after_attention(x_BQO, y_BQO, masks)), a_BQHS
+        return block.after_attention(x_BQO, y_BQO, masks), a_BQHS.transpose(1, 2)
