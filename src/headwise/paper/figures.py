@@ -6,6 +6,7 @@ from headwise.paper.claims.architecture import LADDER
 from headwise.paper.entry import Evidence, Figure
 from headwise.paper.flows import OVERLAID, flow_config, solved
 from headwise.paper.quantities import judge_order, prefixes
+from headwise.study.config import Preset
 from headwise.study.experiments import experiment
 from headwise.task.config import importance
 from headwise.view.panels import Sheet, Table
@@ -21,6 +22,9 @@ from headwise.view.sheets.training import training_sheet
 
 U_LABELS = {"init-xavier": "Xavier", "init-1e-3": "$u=10^{-3}$", "init-1e-6": "$u=10^{-6}$", "minimal": "$u=10^{-9}$"}
 RATIOS = ("ratio-1", "ratio-1.3", "ratio-1.5")
+OF_FLOWS: tuple[Preset, ...] = ("published", "text")
+"""A flow has no tokens that could be drawn again."""
+
 SIZES = {600: "samples-600", 2000: "samples-2000", 9000: "samples-9000"}
 
 
@@ -155,8 +159,14 @@ FIGURES = (
         (*SIZES.values(), "online"),
         compose=generalization,
     ),
-    Figure("fig-simulations", "fig:simulations", "attention, values and loss of the flow", compose=simulations),
-    Figure("fig-theory", "fig:theory_vs_regression", "theory over simulation", compose=theory),
+    Figure(
+        "fig-simulations",
+        "fig:simulations",
+        "attention, values and loss of the flow",
+        presets=OF_FLOWS,
+        compose=simulations,
+    ),
+    Figure("fig-theory", "fig:theory_vs_regression", "theory over simulation", presets=OF_FLOWS, compose=theory),
     Figure(
         "fig-collaboration",
         "fig:collaboration",

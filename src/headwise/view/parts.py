@@ -230,8 +230,7 @@ def map_row(
 ) -> tuple[AttentionMap, ...]:
     """Attention of the first seed's last block at a few moments: at given steps, or where the run stands out.
 
-    `heads` are its heads in their roles, where they are known already; `name` is what the table calls a map around its
-    title.
+    `heads` are its heads in their roles, where they are known already; `name` is the title of a map around its moment.
     """
     run = runs[0]
     require(run, "attention_map", figure="a figure of attention maps")
@@ -241,7 +240,7 @@ def map_row(
     roles = list(heads) if heads is not None else first_roles(runs)
     return tuple(
         AttentionMap(
-            title := f"{time_label(run)} {steps[index]:.10g}",
+            name.format(f"{time_label(run)} {steps[index]:.10g}"),
             dimension_label("key"),
             dimension_label("query"),
             run["attention_map"].isel(snapshot=index, block=-1).values[roles],
@@ -249,7 +248,6 @@ def map_row(
             run["query"].values,
             edges,
             legend=legend,
-            name=name.format(title),
         )
         for index in dict.fromkeys(near)
     )

@@ -26,6 +26,10 @@ DASHED = 0.6
 """Width of the theory, in widths of a head elsewhere."""
 
 
+MOST = 400
+"""Times of a curve: a panel is not wider, and there are many."""
+
+
 class OverlaidStage(Protocol):
     """What is drawn of one stage: the theory's heads in the flow's order, each (times, heads, groups)."""
 
@@ -50,6 +54,7 @@ def theory_sheet(overlays: Sequence[OverlaidStage], flow: xr.Dataset) -> Sheet:
         raise ConfigError("there is nothing to draw: no head leaves in any stage, so no theory has anything to follow")
     require(flow, "attention_by_group", "value_alignment", figure="a figure of theory over simulation")
     shown = after_start(flow)
+    shown = shown.isel(step=evenly(shown.sizes["step"], MOST))
     rows = []
     for theory in dict.fromkeys(item.theory for item in overlays):
         stages = [item for item in overlays if item.theory == theory]
@@ -65,6 +70,11 @@ def theory_sheet(overlays: Sequence[OverlaidStage], flow: xr.Dataset) -> Sheet:
     return Sheet(tuple(rows), layout="grid", width=7.4, entries=entries)
 
 
+def evenly(count: int, most: int) -> np.ndarray:
+    """Indices of at most so many of `count` places, the first and the last among them."""
+    return np.unique(np.linspace(0, count - 1, min(count, most)).round().astype(int))
+
+
 def _row(flow: xr.Dataset, stages: Sequence[OverlaidStage], variable: str, *, title: str) -> tuple[Plot, ...]:
     whole = flow[variable].isel(block=0).transpose("step", "head", "group").values
     times, groups = flow["step"].values.astype(float), whole.shape[2]
@@ -75,7 +85,8 @@ def _row(flow: xr.Dataset, stages: Sequence[OverlaidStage], variable: str, *, ti
         curves = [*_curves(times, whole[:, :, group], name="flow")]
         for item in stages:
             theory = item.theory_attention if attention else item.theory_alignment
-            curves += _curves(item.times, theory[:, :, group], name=f"theory, stage {item.stage}")
+            kept = evenly(len(item.times), MOST // 2)
+            curves += _curves(item.times[kept], theory[kept][:, :, group], name=f"theory, stage {item.stage}")
         what = f"position ({group + 1})" if attention else f"feature {group + 1}"
         panels.append(
             Plot(
