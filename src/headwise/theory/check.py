@@ -7,10 +7,16 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from headwise.core.errors import ConfigError
-from headwise.core.text import text_table
 from headwise.theory.document import check_document
-from headwise.theory.registry import TRIALS, Result, all_corrected_hold, run_checks, statement_names
-from headwise.theory.statement import Outcome
+from headwise.theory.registry import (
+    TRIALS,
+    Result,
+    all_classified,
+    all_corrected_hold,
+    run_checks,
+    statement_names,
+)
+from headwise.theory.table import results_table
 
 
 @dataclass(frozen=True)
@@ -20,11 +26,12 @@ class CheckedStatements:
     results: tuple[Result, ...] = field(repr=False)
     trials: int
     seed: int
+    named: bool = False
 
     @property
     def hold(self) -> bool:
-        """Whether every corrected statement holds, exactly or approximately."""
-        return all_corrected_hold(self.results)
+        """Whether every corrected statement holds, exactly or approximately, and every failure has its class."""
+        return all_corrected_hold(self.results) and all_classified(self.results)
 
     def to_json(self) -> dict[str, Any]:
         """`statements` with verdicts, errors and evidence, and what they were checked with, ready for JSON."""
@@ -37,8 +44,7 @@ class CheckedStatements:
         return len(self.results)
 
     def __str__(self) -> str:
-        rows = [(one.name, one.label, _verdict(one.printed), _verdict(one.corrected)) for one in self.results]
-        return text_table(("statement", "in the paper", "as printed", "as corrected"), rows)
+        return results_table(self.results, explained=self.named)
 
 
 def check(
@@ -56,13 +62,13 @@ def check(
 
     >>> from headwise import check
     >>> [statement] = check(["ordering"], trials=5)
-    >>> statement.printed.verdict, statement.corrected.verdict
-    ('fails', 'holds')
+    >>> statement.printed.verdict, statement.fault, statement.corrected.verdict
+    ('fails', 'false', 'holds')
     """
     if workers < 1:
         raise ConfigError(f"--workers {workers} must be at least 1")
     results = run_checks(names, trials=trials, seed=seed, workers=workers, progress=progress)
-    return CheckedStatements(tuple(results), trials, seed)
+    return CheckedStatements(tuple(results), trials, seed, bool(names))
 
 
 def list_statements() -> list[str]:
@@ -73,7 +79,3 @@ def list_statements() -> list[str]:
     True
     """
     return statement_names()
-
-
-def _verdict(outcome: Outcome) -> str:
-    return f"{outcome.verdict} ({outcome.error:.2g})"

@@ -11,23 +11,40 @@ import numpy as np
 from headwise.store.manifest import library_versions
 from headwise.theory.registry import Result
 from headwise.theory.statement import Outcome
+from headwise.theory.theorems import numbered_results
 
 SCHEMA = 1
 
 
 def check_document(results: Sequence[Result], *, trials: int, seed: int) -> dict[str, Any]:
-    """`statements[].{name, label, printed.{verdict, error}, corrected.{verdict, error}}` with all their evidence."""
+    """`statements[].{name, label, class, printed.{verdict, error}, corrected.{verdict, error}}` with their evidence.
+
+    `theorems[]` has one verdict for each numbered result.
+    """
     return {
         "schema": SCHEMA,
         "trials": trials,
         "seed": seed,
         "versions": library_versions(),
+        "theorems": [
+            {
+                "name": one.name,
+                "printed": one.printed,
+                "class": one.fault,
+                "corrected": one.corrected,
+                "statements": list(one.statements),
+            }
+            for one in numbered_results(results)
+        ],
         "statements": [
             {
                 "name": result.name,
                 "label": result.label,
+                "class": result.fault,
                 "printed": {**_outcome(result.printed), "claim": result.claim},
                 "corrected": {**_outcome(result.corrected), "claim": result.correction},
+                "readings": [{"words": words, **_outcome(outcome)} for words, outcome in result.readings],
+                "counterexample": None if result.counterexample is None else asdict(result.counterexample),
                 "searches": [asdict(search) for search in result.searches],
                 "seconds": round(result.seconds, 3),
             }
@@ -38,5 +55,14 @@ def check_document(results: Sequence[Result], *, trials: int, seed: int) -> dict
 
 def _outcome(outcome: Outcome) -> dict[str, Any]:
     """JSON knows no infinity: an unbounded error is null."""
-    error = outcome.error if np.isfinite(outcome.error) else None
-    return {"verdict": outcome.verdict, "error": error, "allowed": outcome.allowed, "evidence": outcome.evidence}
+    return {
+        "verdict": outcome.verdict,
+        "error": _finite(outcome.error),
+        "allowed": _finite(outcome.allowed),
+        "quantity": outcome.quantity,
+        "evidence": outcome.evidence,
+    }
+
+
+def _finite(number: float) -> float | None:
+    return number if np.isfinite(number) else None

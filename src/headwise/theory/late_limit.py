@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from headwise.flow.reduction import State
+from headwise.flow.systems import nth_head
 from headwise.flow.target import Target, singleton_target
 from headwise.theory.edge import on_edge, potential, resting_share, solve_late_head
 from headwise.theory.instance import Array
-from headwise.theory.statement import Outcome, bound
+from headwise.theory.statement import Counterexample, Outcome, bound
 
 LATE = np.array([1e3, 1e4, 1e5])
 """Times by which a head that starts inside the simplex is followed."""
@@ -36,7 +38,28 @@ def printed_limit(rng: np.random.Generator, trials: int, n: int) -> Outcome:
         _, attention = solve_late_head(target, n, c, s, np.array([0.0, 2e3]))
         gaps.append(1 - float(attention[-1, n - 1]))
     return bound(
-        gaps, within=1e-3, evidence=f"the head stops with up to {max(gaps):.2f} of its attention off position {n}"
+        gaps,
+        within=1e-3,
+        quantity=f"largest attention off position {n} at the end",
+        evidence=f"the head stops with up to {max(gaps):.2f} of its attention off position {n}",
+    )
+
+
+def resting_counterexample(n: int) -> Counterexample:
+    """A start inside the simplex that meets every hypothesis and does not move: n = T, half of attention on n."""
+    m, b = 1.0, 0.5
+    target = singleton_target(m * np.power(2.0, np.arange(n)[::-1]), n)
+    c, s = np.zeros(n), np.full(n, (1 - b) / (n - 1))
+    c[n - 1], s[n - 1] = m / b, b
+    moved = nth_head(target, n).velocity(State(c[None], s[None]))
+    speed = float(np.abs(moved.coefficients).max() + np.abs(moved.moving).max())
+    phi, shown = float(potential(target, n, c, s)), ", ".join(f"{x:g}" for x in s)
+    return Counterexample(
+        f"h = T = {n}, m_{n} = {m:g}, V'(0) = {m / b:g}·V_{n}*, s'(0) = ({shown}); the orderings "
+        f"hold and φ(0) = {phi:g} > 0",
+        f"s' converges to s_{n}*, so that its last entry tends to one",
+        f"V̇' = 0 and ṡ' = 0: the speed is {speed:g}, and the last entry stays {b:g}",
+        speed < 1e-15 and phi > 0,
     )
 
 
@@ -62,6 +85,7 @@ def corrected_limit(rng: np.random.Generator, trials: int, n: int) -> Outcome:
     return bound(
         [*exact, *slow, stalled],
         within=1e-4,
+        quantity="largest distance from what is claimed of product, φ and b",
         evidence=(
             f"on the edge the product is m_n within {max(exact):.1g} and F(b) − ‖V'‖² selects b; from inside it is m_n "
             f"within {max(slow):.1g} at t = {LATE[-1]:g} while, if T > n, 1 − ⟨s', s_n*⟩ falls like "

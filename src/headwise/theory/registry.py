@@ -9,13 +9,23 @@ import zlib
 from collections.abc import Callable, Sequence
 from concurrent.futures import as_completed
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
 from headwise.core.errors import ConfigError
 from headwise.core.seeds import check_seed
 from headwise.flow.workers import process_pool
-from headwise.theory.statement import Outcome, Search, Statement
+from headwise.theory.statement import (
+    NOT_PRINTED,
+    Counterexample,
+    Fault,
+    Outcome,
+    Search,
+    Statement,
+    effective_fault,
+    over_readings,
+)
 
 MODULES = (
     "construction_offset",
@@ -28,6 +38,8 @@ MODULES = (
     "isotropic_scale",
     "one_hot_tokens",
     "tensor_inner_product",
+    "moment_identities",
+    "moment_vector",
     "factorization",
     "attention_dynamics",
     "kernel",
@@ -38,14 +50,21 @@ MODULES = (
     "value_order_rate",
     "attention_order_rate",
     "coupling_region",
+    "coupling_boundary",
     "coupled_kernel",
+    "coupling_projection",
     "coupling",
     "coupling_rate",
     "value_bound",
+    "deviation_split",
+    "deviation_rates",
+    "deviation_order",
     "bounded",
     "initial_velocity",
+    "initial_value_growth",
     "initial_value_curvature",
     "initial_attention_curvature",
+    "initial_leader",
     "initial_attention_growth",
     "initialization_basin",
     "cooperative_system",
@@ -59,14 +78,20 @@ MODULES = (
     "first_position_rate",
     "other_positions_rate",
     "first_feature_rate",
+    "cooperative_order_rates",
     "cooperative_region",
+    "reduced_ascent",
+    "kernel_inclusion",
+    "cooperative_stationarity",
     "cooperative_kernel",
     "edge_points",
     "cooperative_limit",
     "initial_loss",
     "remaining_heads",
+    "nth_head_system",
     "nth_head_rate",
     "higher",
+    "later_stability",
     "stage_boundaries",
     "compensation",
     "theory_over_simulation",
@@ -76,7 +101,10 @@ TRIALS = 20
 
 @dataclass(frozen=True)
 class Result:
-    """One statement with both outcomes, what the searches found, and how long it took."""
+    """One statement with both outcomes, what is wrong with it as printed, what was found, and how long it took.
+
+    `fault` is the class of what is wrong; a failure that nobody has classified is `unclassified`.
+    """
 
     name: str
     label: str
@@ -86,6 +114,9 @@ class Result:
     corrected: Outcome
     searches: tuple[Search, ...]
     seconds: float
+    fault: Fault | Literal["unclassified"] | None = None
+    readings: tuple[tuple[str, Outcome], ...] = ()
+    counterexample: Counterexample | None = None
 
 
 def statement_names() -> list[str]:
@@ -116,11 +147,28 @@ def check_statement(name: str, trials: int = TRIALS, seed: int = 0) -> Result:
         return np.random.default_rng([seed, zlib.crc32(name.encode()), purpose])
 
     began = time.perf_counter()
-    printed, corrected = statement.as_printed(fresh(0), trials), statement.as_corrected(fresh(1), trials)
+    readings = tuple(
+        (reading.words, reading.check(fresh(3 + k), trials)) for k, reading in enumerate(statement.readings)
+    )
+    if readings:
+        printed = over_readings(list(readings))
+    else:
+        printed = statement.as_printed(fresh(0), trials) if statement.as_printed else NOT_PRINTED
+    corrected = statement.as_corrected(fresh(1), trials) if statement.as_corrected else printed
     searches = tuple(statement.searches(fresh(2), trials)) if statement.searches else ()
-    seconds = time.perf_counter() - began
+    counterexample = statement.counterexample() if statement.counterexample else None
     return Result(
-        statement.name, statement.label, statement.claim, statement.correction, printed, corrected, searches, seconds
+        name=statement.name,
+        label=statement.label,
+        claim=statement.claim,
+        correction=statement.correction,
+        printed=printed,
+        corrected=corrected,
+        searches=searches,
+        seconds=time.perf_counter() - began,
+        fault=effective_fault(statement, printed),
+        readings=readings,
+        counterexample=counterexample,
     )
 
 
@@ -156,5 +204,13 @@ def run_checks(
 
 
 def all_corrected_hold(results: Sequence[Result]) -> bool:
-    """Whether no corrected statement fails: the exit code of the command line."""
+    """Whether no corrected statement fails."""
     return all(result.corrected.verdict != "fails" for result in results)
+
+
+def all_classified(results: Sequence[Result]) -> bool:
+    """Whether every failure as printed has its class, and every counter-example refutes what it is given for."""
+    return all(
+        result.fault != "unclassified" and (result.counterexample is None or result.counterexample.refutes)
+        for result in results
+    )

@@ -31,5 +31,4 @@ STATEMENT = Statement(
     "ṡ_k = Π(s_k)² V_kᵀ(G − P), and the sum of the logits never changes",
     "the same",
     as_printed,
-    as_printed,
 )

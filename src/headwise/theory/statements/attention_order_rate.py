@@ -37,5 +37,4 @@ STATEMENT = Statement(
     "the final display of ż_j in terms of z_j, r_j and t_j",
     "the same",
     as_printed,
-    as_printed,
 )

@@ -1,6 +1,9 @@
-"""§2.2, construction: a query at position p must look at p+1−i, because it predicts the token after its own.
+"""§2.2, construction: whether a query at position p must look at p−i or at p+1−i depends on what y_t predicts.
 
-As printed, K_kᵀQ_k pairs p with p−i and the head copies x_{t−i} for the prediction of x_{t+1}, one token too early.
+The outputs are y_0, ..., y_{T−1} and the query of y_t is x_t, so y_t is the law of x_{t+1}, as in every decoder: then
+p+1−i is right, and the printed p−i copies one token too early. The displays around it write the logits of x_t at the
+query t: read so, p−i is right, but then y_T is missing and the query holds the answer. The printed range of p speaks
+for the first: at p = w and i = w the printed sum names e_d, which is a coordinate of the token, not of a position.
 """
 
 from __future__ import annotations
@@ -8,9 +11,10 @@ from __future__ import annotations
 import numpy as np
 
 from headwise.theory.instance import Array
-from headwise.theory.statement import Outcome, Statement, bound
+from headwise.theory.statement import Counterexample, Outcome, Reading, Statement, bound
 
 LARGE = 60.0
+GROUPS = ([1, 2], [3, 4], [5, 6])
 
 
 def attention(length: int, lags: list[int], logits: list[float], offset: int) -> Array:
@@ -26,44 +30,82 @@ def attention(length: int, lags: list[int], logits: list[float], offset: int) ->
 
 
 def logit_error(
-    rng: np.random.Generator, *, offset: int, alpha: list[list[float]], logits: list[list[float]], scale: list[float]
+    rng: np.random.Generator,
+    *,
+    offset: int,
+    alpha: list[list[float]],
+    logits: list[list[float]],
+    scale: list[float],
+    ahead: int = 1,
 ) -> float:
-    """Largest difference to Eq. 1 over predictions with a full context, for three groups of two lags."""
+    """Largest difference to Eq. 1 over predictions with a full context, for three groups of two lags.
+
+    The query at p predicts token p + `ahead`.
+    """
     d, w, length = 4, 6, 14
-    groups = [[1, 2], [3, 4], [5, 6]]
     features = rng.standard_normal((3, d, d))
     x = np.eye(d)[rng.integers(d, size=length + 1)]
     worst = 0.0
-    heads = [attention(length, g, q, offset) for g, q in zip(groups, logits, strict=True)]
-    for p in range(w - 1 + (1 - offset), length):
+    heads = [attention(length, g, q, offset) for g, q in zip(GROUPS, logits, strict=True)]
+    for p in range(w, length):
         wanted = sum(
-            f @ sum(a * x[p + 1 - i] for i, a in zip(g, row, strict=True))
-            for f, g, row in zip(features, groups, alpha, strict=True)
+            f @ sum(a * x[p + ahead - i] for i, a in zip(g, row, strict=True))
+            for f, g, row in zip(features, GROUPS, alpha, strict=True)
         )
         computed = sum(c * f @ (head[p] @ x[:length]) for c, f, head in zip(scale, features, heads, strict=True))
         worst = max(worst, float(np.abs(wanted - computed).max()))
     return worst
 
 
-def uniform(offset: int, rng: np.random.Generator) -> float:
-    return logit_error(rng, offset=offset, alpha=[[0.5, 0.5]] * 3, logits=[[LARGE] * 2] * 3, scale=[1.0] * 3)
+def uniform(rng: np.random.Generator, trials: int, *, offset: int, ahead: int) -> Outcome:
+    """Equal weights, so that only the positions are at stake."""
+    equal = {"alpha": [[0.5, 0.5]] * 3, "logits": [[LARGE] * 2] * 3}
+    errors = [
+        logit_error(rng, offset=offset, alpha=equal["alpha"], logits=equal["logits"], scale=[1.0] * 3, ahead=ahead)
+        for _ in range(min(trials, 10))
+    ]
+    return bound(
+        errors,
+        within=1e-9,
+        quantity="largest difference of a logit from Eq. 1",
+        evidence=f"the logits are within {max(errors):.2g} of those of Eq. 1 at λ = {LARGE:g}",
+    )
 
 
-def as_printed(rng: np.random.Generator, trials: int) -> Outcome:
-    errors = [uniform(0, rng) for _ in range(min(trials, 10))]
-    return bound(errors, within=1e-9, evidence=f"logits differ from Eq. 1 by up to {max(errors):.2g} at λ = {LARGE:g}")
+def next_token(rng: np.random.Generator, trials: int) -> Outcome:
+    return uniform(rng, trials, offset=0, ahead=1)
+
+
+def own_token(rng: np.random.Generator, trials: int) -> Outcome:
+    return uniform(rng, trials, offset=0, ahead=0)
 
 
 def as_corrected(rng: np.random.Generator, trials: int) -> Outcome:
-    errors = [uniform(1, rng) for _ in range(min(trials, 10))]
-    return bound(errors, within=1e-9, evidence=f"logits agree with Eq. 1 within {max(errors):.1g} at λ = {LARGE:g}")
+    return uniform(rng, trials, offset=1, ahead=1)
+
+
+def counterexample() -> Counterexample:
+    looked = attention(4, [1], [LARGE], 0)[3]
+    at = int(np.argmax(looked))
+    return Counterexample(
+        f"one head with I(1) = {{1}}, λ = {LARGE:g}, tokens x_1, ..., x_4; the query x_4 predicts x_5",
+        "it copies the token of lag 1, x_4",
+        f"its largest attention, {looked[at]:.3g}, is on x_{at + 1}, of lag {5 - (at + 1)}",
+        at + 1 != 4,
+    )
 
 
 STATEMENT = Statement(
     "construction-offset",
     "§2.2, construction: positions",
     "a query at p attends to p−i for i in I(k)",
-    "to p+1−i",
-    as_printed,
+    "y_t is the law of x_{t+1}, so the query at p attends to p+1−i",
+    None,
     as_corrected,
+    fault="typo",
+    readings=(
+        Reading("y_t is the law of x_{t+1}", next_token),
+        Reading("y_t is the law of x_t", own_token),
+    ),
+    counterexample=counterexample,
 )

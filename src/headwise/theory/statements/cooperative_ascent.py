@@ -60,4 +60,5 @@ STATEMENT = Statement(
     "the last term is ‖Π(s')∇_{s'}φ‖²",
     as_printed,
     as_corrected,
+    fault="typo",
 )

@@ -56,4 +56,5 @@ STATEMENT = Statement(
     "it starts with V'ᵀG",
     as_printed,
     as_corrected,
+    fault="typo",
 )

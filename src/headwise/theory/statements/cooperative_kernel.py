@@ -52,4 +52,5 @@ STATEMENT = Statement(
     "with 1 in place of h²",
     as_printed,
     as_corrected,
+    fault="typo",
 )

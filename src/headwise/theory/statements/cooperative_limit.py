@@ -12,8 +12,8 @@ import numpy as np
 
 from headwise.flow.target import singleton_target
 from headwise.theory.edge import on_edge, solve_late_head
-from headwise.theory.late_limit import corrected_limit, printed_limit
-from headwise.theory.statement import Outcome, Search, Statement
+from headwise.theory.late_limit import corrected_limit, printed_limit, resting_counterexample
+from headwise.theory.statement import Counterexample, Outcome, Search, Statement
 
 
 def as_printed(rng: np.random.Generator, trials: int) -> Outcome:
@@ -43,6 +43,10 @@ def searches(rng: np.random.Generator, trials: int) -> list[Search]:
     return found
 
 
+def counterexample() -> Counterexample:
+    return resting_counterexample(2)
+
+
 STATEMENT = Statement(
     "cooperative-limit",
     "Theorem cooperative",
@@ -51,4 +55,6 @@ STATEMENT = Statement(
     as_printed,
     as_corrected,
     searches,
+    fault="false",
+    counterexample=counterexample,
 )

@@ -37,5 +37,4 @@ STATEMENT = Statement(
     "with h−1 heads at s_1* the flow is three equations for V, V' and s'",
     "the same",
     as_printed,
-    as_printed,
 )

@@ -36,5 +36,4 @@ STATEMENT = Statement(
     "the stationarity condition of the coupled system, with h²",
     "the same",
     as_printed,
-    as_printed,
 )

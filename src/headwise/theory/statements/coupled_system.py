@@ -33,5 +33,4 @@ STATEMENT = Statement(
     "equal heads stay equal and follow the coupled system",
     "the same",
     as_printed,
-    as_printed,
 )

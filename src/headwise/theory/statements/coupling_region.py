@@ -10,8 +10,8 @@ from typing import Literal
 
 import numpy as np
 
-from headwise.theory.instance import Array, Instance, draw_instance, flow
-from headwise.theory.statement import Outcome, Statement, bound
+from headwise.theory.instance import Array, Instance, draw_instance, flow, pi
+from headwise.theory.statement import Counterexample, Outcome, Statement, bound
 
 
 def draw_boundary(rng: np.random.Generator, sign: Literal["any", "positive"]) -> tuple[Instance, Array, Array, int]:
@@ -38,7 +38,12 @@ def escape(i: Instance, V: Array, s: Array, j: int) -> float:
 def as_printed(rng: np.random.Generator, trials: int) -> Outcome:
     errors = [escape(*draw_boundary(rng, "any")) for _ in range(10 * max(trials, 10))]
     share = np.mean(np.array(errors) > 1e-12)
-    return bound(errors, within=1e-12, evidence=f"the flow leaves the region at {share:.0%} of boundary points")
+    return bound(
+        errors,
+        within=1e-12,
+        quantity="largest speed outwards at a boundary point",
+        evidence=f"the flow leaves the region at {share:.0%} of boundary points",
+    )
 
 
 def as_corrected(rng: np.random.Generator, trials: int) -> Outcome:
@@ -49,7 +54,24 @@ def as_corrected(rng: np.random.Generator, trials: int) -> Outcome:
         V = V - np.sum(V * i.features[0]) * i.features[0]
         shift = flow(i.goal, np.repeat(V[None], i.heads, 0), np.repeat(s[None], i.heads, 0))[0][0]
         errors.append(max(0.0, -float(np.sum(shift * i.features[0]))))
-    return bound(errors, within=1e-12, evidence=f"largest speed outwards at {len(errors)} boundary points")
+    return bound(
+        errors,
+        within=1e-12,
+        quantity="largest speed outwards at a boundary point",
+        evidence=f"{len(errors)} boundary points, s_1 = s_j or ⟨V, V_1*⟩ = 0",
+    )
+
+
+def counterexample() -> Counterexample:
+    """Two positions, where everything can be done by hand: ż_2 = s_1²(m_1⟨V, V_1*⟩ − m_2⟨V, V_2*⟩)."""
+    m, v, s = np.array([2.0, 1.0]), np.array([-1.0, -1.0]), np.array([0.5, 0.5])
+    step = pi(s) @ pi(s) @ (m * v - 2 * (v @ v) * s)
+    return Counterexample(
+        f"h = T = 2, m = ({m[0]:g}, {m[1]:g}), V = {v[0]:g}·(V_1* + V_2*), s = ({s[0]:g}, {s[1]:g})",
+        "z_2 = ⟨s, s_1* − s_2*⟩ = 0 implies ż_2 ≥ 0",
+        f"ż_2 = {step[0] - step[1]:g}",
+        bool(step[0] < step[1]),
+    )
 
 
 STATEMENT = Statement(
@@ -59,4 +81,6 @@ STATEMENT = Statement(
     "it is, intersected with ⟨V, V_1*⟩ ≥ 0",
     as_printed,
     as_corrected,
+    fault="false",
+    counterexample=counterexample,
 )

@@ -10,7 +10,7 @@ import numpy as np
 
 from headwise.theory.edge import F, on_edge, solve_late_head
 from headwise.theory.instance import Array, Instance, against, draw_instance, inner, pi, times
-from headwise.theory.statement import Outcome, Statement, bound
+from headwise.theory.statement import Counterexample, Outcome, Statement, bound
 
 
 def velocity(i: Instance, V: Array, s: Array) -> float:
@@ -34,7 +34,12 @@ def resting_points(rng: np.random.Generator, trials: int) -> list[tuple[float, f
 def as_printed(rng: np.random.Generator, trials: int) -> Outcome:
     """A point at rest with ⟨s', s_2*⟩ < 1 contradicts uniqueness."""
     gaps = [1 - b for b, speed in resting_points(rng, trials) if speed < 1e-12]
-    return bound([0.0, *gaps], within=1e-9, evidence=f"{len(gaps)} of {trials} points of the edge are at rest")
+    return bound(
+        [0.0, *gaps],
+        within=1e-9,
+        quantity="largest 1 − ⟨s', s_2*⟩ of a point at rest",
+        evidence=f"{len(gaps)} of {trials} points of the edge are at rest",
+    )
 
 
 def as_corrected(rng: np.random.Generator, trials: int) -> Outcome:
@@ -52,7 +57,21 @@ def as_corrected(rng: np.random.Generator, trials: int) -> Outcome:
     return bound(
         [*speeds, *drifts],
         within=1e-7,
+        quantity="largest speed on the edge, and drift of the conserved quantity",
         evidence=f"speed there at most {max(speeds):.1g}; F(b) − ‖V'‖² drifts by {max(drifts):.1g} in solved flows",
+    )
+
+
+def counterexample() -> Counterexample:
+    """By hand: V̇' = m_2 b V_2* − b²V' and the pull on position 2 is m_2⟨V', V_2*⟩ − ‖V'‖²b; both vanish."""
+    m, b = 1.0, 0.5
+    v = m / b
+    shift, pull = m * b - b**2 * v, m * v - v**2 * b
+    return Counterexample(
+        f"h = T = 2, m_2 = {m:g}, V' = {v:g}·V_2*, s' = ({1 - b:g}, {b:g})",
+        "equality in ‖G_(1)s'_(1)‖²/‖s'_(1)‖² ≤ m_2², so a point at rest, only at s' = s_2*",
+        f"‖G_(1)s'_(1)‖²/‖s'_(1)‖² = {(m * b) ** 2 / b**2:g} = m_2², V̇' = {shift:g}·V_2* and ṡ' = Π(s')²(0, {pull:g}) = 0",
+        shift == 0 and pull == 0 and b < 1,
     )
 
 
@@ -63,4 +82,6 @@ STATEMENT = Statement(
     "every V' = (m_2/b)V_2*, s' = (1−b)s_1* + b s_2* is at rest, and F(b) − ‖V'‖² is conserved on that edge",
     as_printed,
     as_corrected,
+    fault="false",
+    counterexample=counterexample,
 )

@@ -43,4 +43,5 @@ STATEMENT = Statement(
     "= −‖s'_(1)‖²⟨V_1*, V'⟩",
     as_printed,
     as_corrected,
+    fault="typo",
 )

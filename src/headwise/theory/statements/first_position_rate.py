@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from headwise.theory.instance import Array, Instance, against, draw_instance, inner, pi
-from headwise.theory.statement import Outcome, Statement, compare
+from headwise.theory.statement import Counterexample, Outcome, Statement, compare
 
 
 def pull(i: Instance) -> tuple[Array, Array, Array]:
@@ -44,6 +44,19 @@ def as_corrected(rng: np.random.Generator, trials: int) -> Outcome:
     return compare(rng, trials, draw=draw_instance, truth=truth, claim=corrected)
 
 
+def counterexample() -> Counterexample:
+    m, s = 2.0, np.array([0.5, 0.5])
+    a, tail, g = s[0], np.array([0.0, s[1]]), np.array([0.0, m - s[1]])
+    true = float((pi(s) @ pi(s) @ g)[0])
+    claimed = float(-a * tail @ (pi(tail) + a * np.eye(2)) @ g)
+    return Counterexample(
+        f"T = 2, m_2 = {m:g}, V' = V_2*, s' = ({s[0]:g}, {s[1]:g}), so g' = (0, {g[1]:g})",
+        f"⟨s_1*, ṡ'⟩ = {claimed:g}",
+        f"the first entry of Π(s')²g' is {true:g}",
+        true != claimed,
+    )
+
+
 STATEMENT = Statement(
     "first-position-rate",
     "App. C: ⟨s_1*, ṡ'⟩",
@@ -51,4 +64,6 @@ STATEMENT = Statement(
     "= −a s'_(1)ᵀ(Π(s'_(1)) + a(1−a)I)g'",
     as_printed,
     as_corrected,
+    fault="wrong constant",
+    counterexample=counterexample,
 )

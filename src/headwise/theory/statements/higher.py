@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from headwise.theory.late_limit import corrected_limit, printed_limit
-from headwise.theory.statement import Outcome, Statement
+from headwise.theory.late_limit import corrected_limit, printed_limit, resting_counterexample
+from headwise.theory.statement import Counterexample, Outcome, Statement
 
 
 def as_printed(rng: np.random.Generator, trials: int) -> Outcome:
@@ -16,6 +16,10 @@ def as_corrected(rng: np.random.Generator, trials: int) -> Outcome:
     return corrected_limit(rng, trials, 3)
 
 
+def counterexample() -> Counterexample:
+    return resting_counterexample(3)
+
+
 STATEMENT = Statement(
     "higher",
     "Theorem higher",
@@ -23,4 +27,6 @@ STATEMENT = Statement(
     "⟨V_n, V_n*⟩⟨s_n, s_n*⟩ → m_n and φ → m_n²/2; sparsity as for the second head",
     as_printed,
     as_corrected,
+    fault="false",
+    counterexample=counterexample,
 )

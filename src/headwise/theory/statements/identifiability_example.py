@@ -24,5 +24,4 @@ STATEMENT = Statement(
     "B_1 = 2A_1 − A_2, B_2 = −A_1 + 2A_2 on patterns (2/3, 1/3), (1/3, 2/3) give the same logits",
     "the same",
     as_printed,
-    as_printed,
 )

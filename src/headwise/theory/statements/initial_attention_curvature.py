@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from headwise.theory.instance import Array, Instance, against, draw_instance, times
-from headwise.theory.statement import Outcome, Statement, compare
+from headwise.theory.instance import Array, Instance, against, draw_instance, pi, times
+from headwise.theory.statement import Counterexample, Outcome, Statement, compare
 from headwise.theory.statements.initial_value_curvature import second_derivatives
 
 
@@ -39,6 +39,20 @@ def as_corrected(rng: np.random.Generator, trials: int) -> Outcome:
     return compare(rng, trials, draw=draw_instance, truth=truth, claim=corrected)
 
 
+def counterexample() -> Counterexample:
+    """One head, T = 2: s̈(0) = Π(s)²(m V̇(0), 0) because ṡ(0) = 0 and V(0) = 0."""
+    m, T = 1.0, 2
+    s = np.full(T, 1 / T)
+    bend = pi(s) @ pi(s) @ np.array([m * m / T, 0.0])
+    printed = (m * m / T**2) * np.array([0.5, -0.5])
+    return Counterexample(
+        f"h = 1, T = {T}, m_1 = {m:g}, V(0) = 0, s(0) = (1/2, 1/2)",
+        f"s̈(0) = (1/T)Π(s)(G1)ᵀG = ({printed[0]:g}, {printed[1]:g})",
+        f"V̇(0) = {m / T:g}·V_1*, so s̈(0) = Π(s)²({m * m / T:g}, 0) = ({bend[0]:g}, {bend[1]:g})",
+        bool(np.abs(bend - printed).max() > 0),
+    )
+
+
 STATEMENT = Statement(
     "initial-attention-curvature",
     "App. initialization: s̈(0)",
@@ -46,4 +60,6 @@ STATEMENT = Statement(
     "s̈_k(0) = (1/T³)(I − 11ᵀ/T)Σ_j m_j² s_j*",
     as_printed,
     as_corrected,
+    fault="wrong constant",
+    counterexample=counterexample,
 )

@@ -10,7 +10,7 @@ import numpy as np
 
 from headwise.flow.target import singleton_target
 from headwise.theory.edge import on_edge, potential
-from headwise.theory.statement import Outcome, Statement, bound
+from headwise.theory.statement import Counterexample, Outcome, Statement, bound
 
 
 def start_potential(m1: float, m2: float, h: int, *, moved: float, tilted: float) -> float:
@@ -29,7 +29,12 @@ def as_printed(rng: np.random.Generator, trials: int) -> Outcome:
     """How far below zero φ/ε² gets."""
     values = [start_potential(*_draw(rng), moved=1e-3, tilted=1e-3) / 1e-6 for _ in range(5 * max(trials, 10))]
     share = np.mean(np.array(values) <= 0)
-    return bound([max(0.0, -v) for v in values], within=0.0, evidence=f"φ ≤ 0 in {share:.0%} of random problems")
+    return bound(
+        [max(0.0, -v) for v in values],
+        within=0.0,
+        quantity="largest −φ(0)/ε²",
+        evidence=f"φ ≤ 0 in {share:.0%} of random problems",
+    )
 
 
 def as_corrected(rng: np.random.Generator, trials: int) -> Outcome:
@@ -42,7 +47,24 @@ def as_corrected(rng: np.random.Generator, trials: int) -> Outcome:
         wrong.append(float((start_potential(m1, m2, h, moved=eps, tilted=eps) > 0) != condition))
         small = 1e-3 * eps * m2 / ((m1 / h) ** 2 + eps**2)
         wrong.append(float(start_potential(m1, m2, h, moved=eps, tilted=min(small, 0.5)) <= 0))
-    return bound(wrong, within=0.0, evidence=f"the condition misses the sign in {sum(wrong):.0f} of {len(wrong)} draws")
+    return bound(
+        wrong,
+        within=0.0,
+        quantity="one where the condition misses the sign of φ(0)",
+        evidence=f"the condition misses the sign in {sum(wrong):.0f} of {len(wrong)} draws",
+    )
+
+
+def counterexample() -> Counterexample:
+    m1, m2, h, eps = 4.0, 1.0, 2, 0.01
+    phi = eps**2 * m2 - 0.5 * ((m1 / h) ** 2 + eps**2) * eps**2
+    return Counterexample(
+        f"h = {h}, m_1 = {m1:g}, m_2 = {m2:g}, ε = {eps:g}: V'(0) = {m1 / h:g}·V_1* + {eps:g}·V_2*, "
+        f"s'(0) = {1 - eps:g}·s_1* + {eps:g}·s_2*",
+        "⟨V'_(1), G_(1)s'_(1)⟩ > ½‖V'‖²‖s'_(1)‖²",
+        f"the left side is {eps**2 * m2:.4g}, the right side {0.5 * ((m1 / h) ** 2 + eps**2) * eps**2:.4g}",
+        phi < 0,
+    )
 
 
 STATEMENT = Statement(
@@ -52,4 +74,6 @@ STATEMENT = Statement(
     "only if m_2 > ½(m_1/h)² + ½ε²; or for any strengths when s' is perturbed much less than V'",
     as_printed,
     as_corrected,
+    fault="false",
+    counterexample=counterexample,
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from headwise.theory.instance import Array, Instance, derivative, draw_instance, flow, times
-from headwise.theory.statement import Outcome, Statement, compare
+from headwise.theory.statement import Counterexample, Outcome, Statement, compare
 from headwise.theory.statements.initial_velocity import uniform
 
 
@@ -43,6 +43,18 @@ def as_corrected(rng: np.random.Generator, trials: int) -> Outcome:
     return compare(rng, trials, draw=draw_instance, truth=truth, claim=corrected)
 
 
+def counterexample() -> Counterexample:
+    """One head, T = 2: V̇ = m s_1 − ‖s‖²V with ṡ(0) = 0, so V̈(0) = −‖s‖²V̇(0)."""
+    m, T = 1.0, 2
+    speed = m / T
+    return Counterexample(
+        f"h = 1, T = {T}, m_1 = {m:g}, V(0) = 0, s(0) = (1/2, 1/2)",
+        f"V̈(0) = G1/T² = {m / T**2:g}·V_1*",
+        f"V̇(0) = {speed:g}·V_1* and V̈(0) = −‖s‖²V̇(0) = {-speed / T:g}·V_1*",
+        -speed / T != m / T**2,
+    )
+
+
 STATEMENT = Statement(
     "initial-value-curvature",
     "App. initialization: V̈(0)",
@@ -50,4 +62,6 @@ STATEMENT = Statement(
     "V̈_k(0) = −(h/T²)G1",
     as_printed,
     as_corrected,
+    fault="wrong constant",
+    counterexample=counterexample,
 )

@@ -33,5 +33,4 @@ STATEMENT = Statement(
     "V̇_k(0) = G1/T and ṡ_k(0) = 0",
     "the same",
     as_printed,
-    as_printed,
 )

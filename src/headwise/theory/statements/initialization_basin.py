@@ -27,6 +27,7 @@ def as_printed(rng: np.random.Generator, trials: int) -> Outcome:
     return bound(
         deficits,
         within=0.0,
+        quantity="largest amount by which another feature or position leads",
         evidence=f"feature 1 leads the values and position 1 the attention from t = {TIMES[0]:g} to {TIMES[-1]:g} in "
         f"{led} of {len(deficits)} problems",
     )
@@ -37,6 +38,5 @@ STATEMENT = Statement(
     "Remark initialization",
     "near the uniform start all heads move into the ordering region",
     "the same",
-    as_printed,
     as_printed,
 )

@@ -1,7 +1,8 @@
-"""§3.1, after Assumption 2: an isotropic covariance σ²I is a change of time, not of the strengths.
+"""§3.1, after Assumption 2: whether a covariance σ²I can be absorbed into the strengths depends on what is meant.
 
-With E[x_i x_jᵀ] = σ² 1{i=j} I both gradients gain the factor σ². Scaling the strengths by σ, with or without scaling
-V along, changes V̇ and q̇ by different factors.
+The *loss* can be: with σV in place of V it is that of strengths σm. The *gradient flow* cannot: both gradients gain
+the factor σ², while the flow of the model with strengths σm moves V and q by other factors. For the flow, covariance
+σ²I is a change of time with the strengths as they are.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Callable
 import numpy as np
 
 from headwise.theory.instance import Array, Instance, draw_instance, flow, pi, tensor
-from headwise.theory.statement import Outcome, Statement, identity, relative_error
+from headwise.theory.statement import Counterexample, Outcome, Reading, Statement, identity, relative_error
 from headwise.theory.statements.noise_assumption import population
 
 Field = Callable[[Instance, Array, Array, float], tuple[Array, Array]]
@@ -47,19 +48,51 @@ def _errors(rng: np.random.Generator, trials: int, claim: Field) -> Outcome:
     return identity(errors)
 
 
-def as_printed(rng: np.random.Generator, trials: int) -> Outcome:
+def of_the_flow(rng: np.random.Generator, trials: int) -> Outcome:
     return _errors(rng, trials, scaled_strengths)
+
+
+def of_the_loss(rng: np.random.Generator, trials: int) -> Outcome:
+    """The loss for covariance σ²I, by enumeration, against the tensor loss of strengths σm at σV."""
+    errors = []
+    for _ in range(trials):
+        i, sigma = draw_instance(rng), float(rng.uniform(1.3, 3.0))
+        x = sigma * population(i.V.shape[1], i.positions)
+        missed = np.einsum("abt,nbt->na", tensor(i.V, i.s) - i.goal, x)
+        claimed = 0.5 * np.sum((sigma * i.goal - tensor(sigma * i.V, i.s)) ** 2)
+        errors.append(relative_error(0.5 * np.sum(missed**2) / len(x), claimed))
+    return identity(errors)
 
 
 def as_corrected(rng: np.random.Generator, trials: int) -> Outcome:
     return _errors(rng, trials, scaled_time)
 
 
+def counterexample() -> Counterexample:
+    """One feature at the first of two positions, d = 1: V̇ = (m − P_1)s_1 − P_2 s_2 with P = V s, and q̇ = Π(s)V(G − P)."""
+    m, V, s, sigma = 1.0, 0.5, np.array([0.5, 0.5]), 2.0
+    rest = np.array([m, 0.0]) - V * s
+    values, logit = float(rest @ s), float((pi(s) @ (V * rest))[0])
+    absorbed = float((sigma * rest) @ s) / sigma, float((pi(s) @ (sigma * V * sigma * rest))[0])
+    return Counterexample(
+        f"d = h = 1, T = 2, m_1 = {m:g}, covariance σ² = {sigma**2:g}, V = {V:g}, s = ({s[0]:g}, {s[1]:g})",
+        f"absorbed into m: V̇ and q̇_1 are those of strength σm at σV; V̇ = {absorbed[0]:g}, q̇_1 = {absorbed[1]:g}",
+        f"V̇ = {sigma**2 * values:g}, q̇_1 = {sigma**2 * logit:g}",
+        sigma**2 * values != absorbed[0],
+    )
+
+
 STATEMENT = Statement(
     "isotropic-scale",
-    "§3.1, after Assumption 2",
+    "§3.1, after Assumption 2: scale",
     "tokens of covariance σ²I reduce to the normalised case by absorbing σ into the strengths",
-    "covariance σ²I is the change of time t → σ²t with the strengths unchanged",
-    as_printed,
+    "for the flow, covariance σ²I is the change of time t → σ²t with the strengths unchanged",
+    None,
     as_corrected,
+    fault="false",
+    readings=(
+        Reading("the loss is that of strengths σm", of_the_loss),
+        Reading("the gradient flow is that of strengths σm", of_the_flow),
+    ),
+    counterexample=counterexample,
 )

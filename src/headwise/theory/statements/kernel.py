@@ -67,4 +67,5 @@ STATEMENT = Statement(
     "it is their sum",
     as_printed,
     as_corrected,
+    fault="typo",
 )

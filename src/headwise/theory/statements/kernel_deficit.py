@@ -24,5 +24,4 @@ STATEMENT = Statement(
     "ker Π(s) is the span of the positions where s vanishes",
     "the same",
     as_printed,
-    as_printed,
 )

@@ -1,4 +1,6 @@
-"""Assumption 1: zero-mean noise is not enough for Prop. matrix, it must be uncorrelated with the tokens.
+"""Assumption 1: for Prop. matrix the noise must be uncorrelated with the tokens; zero mean alone is not enough.
+
+The text draws X from P_X and ξ from P_ξ. Read as independent draws that is enough; independence is not written down.
 
 The population is a finite one, ±√(dT) times each unit vector of R^{d×T} with equal weight, for which
 E[x_i x_jᵀ] = 1{i=j} I holds exactly. ξ = B x_1 has mean zero and moves the minimum by B.
@@ -9,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from headwise.theory.instance import Array, Instance, draw_instance, tensor
-from headwise.theory.statement import Outcome, Statement, identity, relative_error
+from headwise.theory.statement import Counterexample, Outcome, Reading, Statement, identity, relative_error
 
 
 def population(d: int, T: int) -> Array:
@@ -45,14 +47,28 @@ def _errors(rng: np.random.Generator, trials: int, correlated: float) -> Outcome
     return identity(errors)
 
 
-def as_printed(rng: np.random.Generator, trials: int) -> Outcome:
+def zero_mean(rng: np.random.Generator, trials: int) -> Outcome:
     """Zero mean alone: noise that follows the first token."""
     return _errors(rng, trials, 1.0)
 
 
-def as_corrected(rng: np.random.Generator, trials: int) -> Outcome:
+def uncorrelated(rng: np.random.Generator, trials: int) -> Outcome:
     """Zero mean and uncorrelated with X."""
     return _errors(rng, trials, 0.0)
+
+
+def counterexample() -> Counterexample:
+    """d = T = h = 1, x = ±1: the gradient is E[(Vx − mx − ξ)x]."""
+    m, V = 1.0, 0.0
+    x = np.array([1.0, -1.0])
+    noise = x
+    found = float(np.mean((V * x - m * x - noise) * x))
+    return Counterexample(
+        f"d = T = h = 1, m_1 = {m:g}, V = {V:g}, x = 1 or −1 with equal odds, ξ = x, so E[ξ] = {np.mean(noise):g}",
+        f"∂L/∂V = V − m_1 = {V - m:g}",
+        f"∂L/∂V = E[(Vx − m_1x − ξ)x] = {found:g}",
+        found != V - m,
+    )
 
 
 STATEMENT = Statement(
@@ -60,6 +76,12 @@ STATEMENT = Statement(
     "Assumption 1",
     "noise of mean zero leaves the population gradient that of the tensor loss",
     "the noise must also be uncorrelated with X",
-    as_printed,
-    as_corrected,
+    None,
+    uncorrelated,
+    fault="false",
+    readings=(
+        Reading("ξ is drawn independently of X", uncorrelated),
+        Reading("ξ has mean zero and nothing more is asked", zero_mean),
+    ),
+    counterexample=counterexample,
 )

@@ -39,5 +39,4 @@ STATEMENT = Statement(
     "ṡ'_(n−1) = (Π(s'_(n−1))² + Σ_j⟨s_j*, s'⟩² s'_(n−1)s'_(n−1)ᵀ)g'",
     "the same",
     as_printed,
-    as_printed,
 )

@@ -11,7 +11,7 @@ import itertools
 import numpy as np
 
 from headwise.theory.instance import Array
-from headwise.theory.statement import Outcome, Statement, identity
+from headwise.theory.statement import Counterexample, Outcome, Statement, identity
 
 
 def moments(d: int, T: int, *, centre: float, scale: float) -> Array:
@@ -28,7 +28,9 @@ def as_printed(rng: np.random.Generator, trials: int) -> Outcome:
         second = moments(d, T, centre=0.0, scale=np.sqrt(d))
         errors.append(float(np.abs(second - np.einsum("ij,ab->iajb", np.eye(T), np.eye(d))).max()))
     return identity(
-        errors, evidence=f"E[x_i x_jᵀ] − 1{{i=j}} I has entries up to {max(errors):.2g}, 1/d between positions"
+        errors,
+        quantity="largest wrong entry",
+        evidence=f"E[x_i x_jᵀ] − 1{{i=j}} I has entries up to {max(errors):.2g}, 1/d between positions",
     )
 
 
@@ -42,11 +44,23 @@ def as_corrected(rng: np.random.Generator, trials: int) -> Outcome:
     return identity(errors)
 
 
+def counterexample() -> Counterexample:
+    second = moments(2, 2, centre=0.0, scale=1.0)[0, :, 1, :]
+    return Counterexample(
+        "d = T = 2, both tokens independent and uniform on {e_1, e_2}",
+        "E[x_1 x_2ᵀ] = 0 up to the scale of the tokens",
+        f"E[x_1 x_2ᵀ] has all four entries {second[0, 0]:g}, as large as half of E[x_1 x_1ᵀ]",
+        bool(np.abs(second).min() > 0),
+    )
+
+
 STATEMENT = Statement(
     "one-hot-tokens",
-    "§3.1, after Assumption 2",
+    "§3.1, after Assumption 2: example",
     "independent uniform one-hot tokens, scaled by √d, have E[x_i x_jᵀ] = 1{i=j} I",
     "only centred: E[x_i x_jᵀ] = 1{i=j} (I − 11ᵀ/d), isotropic off the constant direction",
     as_printed,
     as_corrected,
+    fault="false",
+    counterexample=counterexample,
 )

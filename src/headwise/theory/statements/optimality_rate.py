@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from headwise.theory.instance import Array, Instance, draw_instance, inner
-from headwise.theory.statement import Outcome, Statement, compare
+from headwise.theory.statement import Counterexample, Outcome, Statement, compare
 from headwise.theory.statements.cooperative_ascent import velocities
 
 
@@ -44,6 +44,19 @@ def as_corrected(rng: np.random.Generator, trials: int) -> Outcome:
     return compare(rng, trials, draw=draw_instance, truth=truth, claim=corrected)
 
 
+def counterexample() -> Counterexample:
+    """With V' = 0 and no attention on position 1 the ensemble is alone: V̇ = m_1V_1* − (h−1)V, and V* does not move."""
+    h, m, v = 2, 2.0, 3.0
+    gap, rate = v - m / (h - 1), m - (h - 1) * v
+    printed, found = -(h - 1) * gap**2, 2 * gap * rate
+    return Counterexample(
+        f"h = T = {h}, m_1 = {m:g}, V = {v:g}·V_1*, V' = 0, s' = s_2*, so V* = {m / (h - 1):g}·V_1* and ċ = 0",
+        f"d‖Δ‖²/dt = −2c₂‖Δ‖² = {printed:g} with c₂ = (h−1)/2",
+        f"V̇ = {rate:g}·V_1*, so d‖Δ‖²/dt = {found:g}",
+        found != printed,
+    )
+
+
 STATEMENT = Statement(
     "optimality-rate",
     "Lemma optimality, proof: c₂",
@@ -51,4 +64,6 @@ STATEMENT = Statement(
     "c₂ = h−1",
     as_printed,
     as_corrected,
+    fault="wrong constant",
+    counterexample=counterexample,
 )

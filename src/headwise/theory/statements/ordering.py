@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from headwise.theory.instance import draw_attention, pi
-from headwise.theory.statement import Outcome, Statement, bound
+from headwise.theory.statement import Counterexample, Outcome, Statement, bound
 
 HEADS, POSITIONS = 3, 8
 
@@ -30,13 +30,31 @@ def as_printed(rng: np.random.Generator, trials: int) -> Outcome:
     return bound(
         errors,
         within=1e-12,
+        quantity="largest amount by which another entry exceeds the leading one",
         evidence=f"violated in {share:.0%} of draws with h = {HEADS}, T = {POSITIONS}, by up to {max(errors):.2g}",
     )
 
 
 def as_corrected(rng: np.random.Generator, trials: int) -> Outcome:
     errors = [violation(rng, ordered=T, T=T) for T in rng.integers(2, 10, 20 * trials)]
-    return bound(errors, within=1e-12, evidence=f"violated by at most {max(errors):.1g} in {len(errors)} draws")
+    return bound(
+        errors,
+        within=1e-12,
+        quantity="largest amount by which another entry exceeds the leading one",
+        evidence=f"violated by at most {max(errors):.1g} in {len(errors)} draws",
+    )
+
+
+def counterexample() -> Counterexample:
+    s, v = np.array([0.5, 0.1, 0.4]), np.array([0.0, 0.0, 1.0])
+    moved = s * (v - s @ v)
+    return Counterexample(
+        f"h = 2, T = 3, s = ({s[0]:g}, {s[1]:g}, {s[2]:g}), v = ({v[0]:g}, {v[1]:g}, {v[2]:g}); i = 1 leads both among "
+        "the first two",
+        "(Π(s)v)_1 ≥ (Π(s)v)_2",
+        f"Π(s)v = ({moved[0]:g}, {moved[1]:g}, {moved[2]:g})",
+        bool(moved[0] < moved[1]),
+    )
 
 
 STATEMENT = Statement(
@@ -46,4 +64,6 @@ STATEMENT = Statement(
     "true when they are largest among all T entries",
     as_printed,
     as_corrected,
+    fault="false",
+    counterexample=counterexample,
 )

@@ -29,5 +29,4 @@ STATEMENT = Statement(
     "ṡ'_(1) = (Π(s'_(1))² + a²s'_(1)s'_(1)ᵀ)g'",
     "the same",
     as_printed,
-    as_printed,
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from headwise.theory.instance import Array, draw_attention, pi
-from headwise.theory.statement import Outcome, Statement, compare
+from headwise.theory.statement import Counterexample, Outcome, Statement, compare
 
 
 def draw(rng: np.random.Generator) -> Array:
@@ -34,6 +34,17 @@ def as_corrected(rng: np.random.Generator, trials: int) -> Outcome:
     return compare(rng, trials, draw=draw, truth=pi, claim=corrected)
 
 
+def counterexample() -> Counterexample:
+    s = np.array([0.5, 0.5])
+    true, claimed = float(pi(s)[0, 0]), float(printed(s)[0, 0])
+    return Counterexample(
+        f"s' = ({s[0]:g}, {s[1]:g}), a = {s[0]:g}",
+        f"the first diagonal entry of Π(s') is a = {claimed:g}",
+        f"it is s'_1 − s'_1² = {true:g}",
+        true != claimed,
+    )
+
+
 STATEMENT = Statement(
     "projector-expansion",
     "App. C, expansion of Π(s')",
@@ -41,4 +52,6 @@ STATEMENT = Statement(
     "the diagonal term is a(1−a)s_1*s_1*ᵀ",
     as_printed,
     as_corrected,
+    fault="wrong constant",
+    counterexample=counterexample,
 )

@@ -40,4 +40,5 @@ STATEMENT = Statement(
     "h−n+1 heads",
     as_printed,
     as_corrected,
+    fault="typo",
 )

@@ -45,6 +45,7 @@ def _outcome(rng: np.random.Generator, trials: int, noise: NoiseKind) -> Outcome
         SOME,
         f"noise {noise}: {met:.0%} of {len(found)} seeds meet both boundaries, {ordered:.0%} keep the order; "
         f"median t_1, t_2 = {middle[0]:.1f}, {middle[1]:.0f}",
+        "share of seeds that miss a boundary or the order",
     )
 
 
@@ -63,4 +64,5 @@ STATEMENT = Statement(
     "so with noise of deviation 1e-3 on the logits",
     as_printed,
     as_corrected,
+    fault="wrong constant",
 )

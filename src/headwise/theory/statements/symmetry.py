@@ -29,5 +29,4 @@ STATEMENT = Statement(
     "(M⁻¹Q_k, MᵀK_k) and permutations of heads leave the model unchanged",
     "the same",
     as_printed,
-    as_printed,
 )

@@ -43,4 +43,5 @@ STATEMENT = Statement(
     "it is the double sum Σ_k Σ_l ⟨B_k, B'_l⟩⟨v_k, v'_l⟩",
     as_printed,
     as_corrected,
+    fault="typo",
 )

@@ -40,5 +40,4 @@ STATEMENT = Statement(
     "with V = V* the free head obeys the two-scale system",
     "the same",
     as_printed,
-    as_printed,
 )

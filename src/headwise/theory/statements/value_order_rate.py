@@ -29,5 +29,4 @@ STATEMENT = Statement(
     "ẇ_j = m_1⟨s, s_1*⟩ − m_j⟨s, s_j*⟩ − h‖s‖²w_j",
     "the same",
     as_printed,
-    as_printed,
 )
