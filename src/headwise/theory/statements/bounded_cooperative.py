@@ -89,7 +89,8 @@ def within_window(rng: np.random.Generator, trials: int, *, printed: bool) -> Ou
         found,
         within=1 + 1e-6,
         quantity=QUANTITY,
-        evidence=f"deviation at most {max(found):.2g} of ε e^(ct) in windows of {min(windows):.2g} to {max(windows):.2g}",
+        evidence=f"deviation at most {max(found):.2g} of ε e^(ct) in windows of {min(windows):.2g} "
+        f"to {max(windows):.2g}",
     )
 
 

@@ -1,4 +1,4 @@
-"""Proof of Thm cooperative: the rates of w_j = ⟨V', V_2* − V_j*⟩ and z_j = ⟨s'_(1), s_2* − s_j*⟩ under the two-scale flow.
+"""Proof of Thm cooperative: the rates of w_j = ⟨V', V_2* − V_j*⟩ and z_j = ⟨s'_(1), s_2* − s_j*⟩, two-scale flow.
 
 The last display of ż_j holds up to a multiple of z_j, so it is compared where z_j = 0.
 """
@@ -45,7 +45,8 @@ def as_printed(rng: np.random.Generator, trials: int) -> Outcome:
 STATEMENT = Statement(
     "cooperative-order-rates",
     "Theorem cooperative, proof: ẇ_j and ż_j",
-    "ẇ_j = m_2⟨s', s_2*⟩ − m_j⟨s', s_j*⟩ − ‖s'_(1)‖²w_j; ż_j = m_2⟨s', s_2*⟩²⟨V', V_2*⟩ − m_j⟨s', s_j*⟩²⟨V', V_j*⟩ + cz_j",
+    "ẇ_j = m_2⟨s', s_2*⟩ − m_j⟨s', s_j*⟩ − ‖s'_(1)‖²w_j and "
+    "ż_j = m_2⟨s', s_2*⟩²⟨V', V_2*⟩ − m_j⟨s', s_j*⟩²⟨V', V_j*⟩ + cz_j",
     "the same",
     as_printed,
 )

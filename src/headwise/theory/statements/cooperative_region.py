@@ -1,8 +1,8 @@
 """Proof of Thm cooperative: whether its ordering region is forward-invariant under the two-scale flow.
 
 The region alone is not: on s'_2 = s'_j the flow has ż_j = s'_2²(m_2⟨V', V_2*⟩ − m_j⟨V', V_j*⟩), which is negative where
-both alignments are. The theorem also assumes φ(0) > 0, and φ never falls. φ > 0 forces ⟨V', V_2*⟩ > 0, so that with this
-hypothesis, which the proof does not use here, the region is kept.
+both alignments are. The theorem also assumes φ(0) > 0, and φ never falls. φ > 0 forces ⟨V', V_2*⟩ > 0, so that with
+this hypothesis, which the proof does not use here, the region is kept.
 """
 
 from __future__ import annotations

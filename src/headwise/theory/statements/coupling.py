@@ -123,10 +123,10 @@ def counterexample() -> Counterexample:
     time = AWAY[-1]
     late = final_state(*_away(), t_end=time)[1]
     return Counterexample(
-        f"h = 2, T = {T}, m = ({strengths[0]:g}, {strengths[1]:g}), V(0) = 0, s(0) = ({', '.join(f'{x:g}' for x in s)})",
+        f"h = 2, T = {T}, m = ({strengths[0]:g}, {strengths[1]:g}), V(0) = 0, s(0) = ({s[0]:g}, {s[1]:g}, {s[2]:g})",
         "both orderings hold (as equalities), so s converges to s_1*",
-        f"V̇ = 0 and ṡ = 0: the speed is {speed:g}, nothing moves. Inside the simplex the limit is right but can be late: "
-        f"with m = ({AWAY[0][0]:g}, {AWAY[0][1]:g}), T = {AWAY[1]}, V(0) = {AWAY[2]:g}(V_1* + V_2*) and uniform s(0), "
+        f"V̇ = 0 and ṡ = 0: the speed is {speed:g}, nothing moves. Inside the simplex the limit is right but can be "
+        f"late: with m = ({AWAY[0][0]:g}, {AWAY[0][1]:g}), T = {AWAY[1]}, V(0) = {AWAY[2]:g}(V_1* + V_2*) and uniform s(0), "
         f"position 2 has {late[1]:.2f} of the attention at t = {time:g}",
         speed == 0.0,
     )

@@ -29,8 +29,7 @@ def as_printed(rng: np.random.Generator, trials: int) -> Outcome:
         s = s / s.sum()
         V = np.einsum("k,kab->ab", alignments, i.features)
         shift = flow(i.goal, np.repeat(V[None], i.heads, 0), np.repeat(s[None], i.heads, 0))[0][0]
-        for j in np.flatnonzero(tied):
-            outwards.append(max(0.0, float(np.sum(shift * (i.features[j] - i.features[0])))))
+        outwards += [max(0.0, float(np.sum(shift * (f - i.features[0])))) for f in i.features[tied]]
         powers += [float(abs(s[0] ** p - s[j] ** p)) for j in np.flatnonzero(level) for p in (2, 3)]
     return bound(
         [*outwards, *powers, 0.0],

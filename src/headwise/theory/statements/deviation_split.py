@@ -15,8 +15,8 @@ def draw_deviation(rng: np.random.Generator, eps: float = 0.3) -> Deviation:
     """A coupled point, and heads that deviate from it by about ε."""
     i = draw_instance(rng)
     V, s = i.V[0], draw_attention(rng, i.positions)
-    tilt = i.s - s
-    return i, V, s, eps * rng.standard_normal(i.V.shape), eps * tilt
+    W = np.asarray(rng.standard_normal(i.V.shape))
+    return i, V, s, eps * W, eps * (i.s - s)
 
 
 def prediction(point: Deviation) -> Array:

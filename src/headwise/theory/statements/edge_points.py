@@ -70,7 +70,8 @@ def counterexample() -> Counterexample:
     return Counterexample(
         f"h = T = 2, m_2 = {m:g}, V' = {v:g}·V_2*, s' = ({1 - b:g}, {b:g})",
         "equality in ‖G_(1)s'_(1)‖²/‖s'_(1)‖² ≤ m_2², so a point at rest, only at s' = s_2*",
-        f"‖G_(1)s'_(1)‖²/‖s'_(1)‖² = {(m * b) ** 2 / b**2:g} = m_2², V̇' = {shift:g}·V_2* and ṡ' = Π(s')²(0, {pull:g}) = 0",
+        f"‖G_(1)s'_(1)‖²/‖s'_(1)‖² = {(m * b) ** 2 / b**2:g} = m_2², V̇' = {shift:g}·V_2* and "
+        f"ṡ' = Π(s')²(0, {pull:g}) = 0",
         shift == 0 and pull == 0 and b < 1,
     )
 

@@ -69,7 +69,7 @@ def as_corrected(rng: np.random.Generator, trials: int) -> Outcome:
 
 
 def counterexample() -> Counterexample:
-    """One feature at the first of two positions, d = 1: V̇ = (m − P_1)s_1 − P_2 s_2 with P = V s, and q̇ = Π(s)V(G − P)."""
+    """One feature at the first of two positions, d = 1: V̇ = ⟨G − P, s⟩ with P = Vs, and q̇ = Π(s)V(G − P)."""
     m, V, s, sigma = 1.0, 0.5, np.array([0.5, 0.5]), 2.0
     rest = np.array([m, 0.0]) - V * s
     values, logit = float(rest @ s), float((pi(s) @ (V * rest))[0])

@@ -53,7 +53,8 @@ def as_printed(rng: np.random.Generator, trials: int) -> Outcome:
 STATEMENT = Statement(
     "nth-head-system",
     "App. C, higher-order heads: reduction",
-    "with the other heads at their best, V̇' = G_(n−1)s'_(n−1) − ‖s'_(n−1)‖²V' and ṡ' = Π(s')²(V'ᵀG_(n−1) − ‖V'‖²s'_(n−1))",
+    "with the other heads at their best, V̇' = G_(n−1)s'_(n−1) − ‖s'_(n−1)‖²V' and "
+    "ṡ' = Π(s')²(V'ᵀG_(n−1) − ‖V'‖²s'_(n−1))",
     "the same",
     as_printed,
 )
