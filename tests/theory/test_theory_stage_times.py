@@ -35,7 +35,7 @@ def test_a_small_table(tmp_path: Path) -> None:
     assert len(read) == len(rows)
     assert [row.head for row in read] == [row.head for row in rows]
     assert read[0].t1 == pytest.approx(rows[0].t1, rel=1e-5)
-    checks = {"statements": [], "trials": 1, "seed": 0, "versions": dict.fromkeys(LIBRARIES, "1")}
+    checks = {"statements": [], "theorems": [], "trials": 1, "seed": 0, "versions": dict.fromkeys(LIBRARIES, "1")}
     assert "6 of 6" in render(checks, read)
 
 

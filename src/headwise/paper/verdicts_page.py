@@ -34,7 +34,13 @@ MOODS: dict[Outcome, Mood] = {
     "not reproduced": "bad",
     "inconclusive": "mixed",
 }
-STATEMENT_MOODS: dict[StatementVerdict, Mood] = {"holds": "good", "approximate": "mixed", "fails": "bad"}
+STATEMENT_MOODS: dict[StatementVerdict, Mood] = {
+    "holds": "good",
+    "approximate": "mixed",
+    "depends": "mixed",
+    "not printed": "mixed",
+    "fails": "bad",
+}
 
 
 def write_verdicts_page(

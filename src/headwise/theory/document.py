@@ -32,6 +32,7 @@ def check_document(results: Sequence[Result], *, trials: int, seed: int) -> dict
                 "printed": one.printed,
                 "class": one.fault,
                 "corrected": one.corrected,
+                "remark": one.remark,
                 "statements": list(one.statements),
             }
             for one in numbered_results(results)

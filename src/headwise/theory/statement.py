@@ -18,7 +18,7 @@ FAULTS: dict[Fault, str] = {
     "wrong constant": "a factor, a sign or a power is wrong; the form of the statement is right",
     "false": "what is claimed is not true; a counter-example is given",
     "weak": "it holds, but says much less than it seems to; the correction says more",
-    "vacuous": "it holds of anything at all, so it cannot fail",
+    "vacuous": "its words hold of anything at all; it is tested with the constants of its proof, so that it can fail",
 }
 """The classes of what is wrong with a statement as printed. The first three fail; the last two hold."""
 

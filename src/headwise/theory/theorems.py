@@ -32,13 +32,17 @@ WORST_FIRST: tuple[Verdict, ...] = ("fails", "depends", "approximate", "holds")
 
 @dataclass(frozen=True)
 class NumberedResult:
-    """A numbered result: its verdict as printed and as corrected is the worst of its parts, named in `statements`."""
+    """A numbered result: its verdict as printed and as corrected is the worst of its parts, named in `statements`.
+
+    `remark` says what holds instead, or under which reading it fails.
+    """
 
     name: str
     printed: Verdict
     corrected: Verdict
     fault: Fault | Literal["unclassified"] | None
     statements: tuple[str, ...]
+    remark: str
 
 
 def belongs_to(label: str) -> str | None:
@@ -56,5 +60,13 @@ def numbered_results(results: Sequence[Result]) -> list[NumberedResult]:
             decisive = min(parts, key=lambda part: WORST_FIRST.index(part.printed.verdict))
             corrected = min((part.corrected.verdict for part in parts), key=WORST_FIRST.index)
             statements = tuple(part.name for part in parts)
-            found.append(NumberedResult(name, decisive.printed.verdict, corrected, decisive.fault, statements))
+            found.append(
+                NumberedResult(name, decisive.printed.verdict, corrected, decisive.fault, statements, _remark(decisive))
+            )
     return found
+
+
+def _remark(result: Result) -> str:
+    if result.printed.verdict == "depends":
+        return "; ".join(f"{outcome.verdict} if {words}" for words, outcome in result.readings)
+    return f"what holds: {result.correction}" if result.fault else ""

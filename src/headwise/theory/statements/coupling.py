@@ -96,7 +96,7 @@ def boundary(rng: np.random.Generator, trials: int) -> Outcome:
         [stuck],
         within=0.0,
         quantity="share of the starts that never move",
-        evidence=f"V = 0 and attention on unused positions alone is at rest in {stuck:.0%} of {trials} problems",
+        evidence=f"no values and attention on unused positions alone is at rest in {stuck:.0%} of {trials} problems",
     )
 
 
@@ -126,8 +126,8 @@ def counterexample() -> Counterexample:
         f"h = 2, T = {T}, m = ({strengths[0]:g}, {strengths[1]:g}), V(0) = 0, s(0) = ({s[0]:g}, {s[1]:g}, {s[2]:g})",
         "both orderings hold (as equalities), so s converges to s_1*",
         f"V̇ = 0 and ṡ = 0: the speed is {speed:g}, nothing moves. Inside the simplex the limit is right but can be "
-        f"late: with m = ({AWAY[0][0]:g}, {AWAY[0][1]:g}), T = {AWAY[1]}, V(0) = {AWAY[2]:g}(V_1* + V_2*) and uniform s(0), "
-        f"position 2 has {late[1]:.2f} of the attention at t = {time:g}",
+        f"late: with m = ({AWAY[0][0]:g}, {AWAY[0][1]:g}), T = {AWAY[1]}, V(0) = {AWAY[2]:g}(V_1* + V_2*) and uniform "
+        f"s(0), position 2 has {late[1]:.2f} of the attention at t = {time:g}",
         speed == 0.0,
     )
 

@@ -35,7 +35,7 @@ def as_printed(rng: np.random.Generator, trials: int) -> Outcome:
         [*outwards, *powers, 0.0],
         within=1e-12,
         quantity="largest speed outwards where w_j = 0, and largest r_j or t_j where z_j = 0",
-        evidence=f"{len(outwards)} boundary points with w_j = 0, {len(powers) // 2} with z_j = 0",
+        evidence=f"{len(outwards)} boundary points where w_j vanishes, {len(powers) // 2} where z_j does",
     )
 
 

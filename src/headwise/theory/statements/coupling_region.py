@@ -58,7 +58,7 @@ def as_corrected(rng: np.random.Generator, trials: int) -> Outcome:
         errors,
         within=1e-12,
         quantity="largest speed outwards at a boundary point",
-        evidence=f"{len(errors)} boundary points, s_1 = s_j or ⟨V, V_1*⟩ = 0",
+        evidence=f"{len(errors)} boundary points, where s_1 = s_j or ⟨V, V_1*⟩ vanishes",
     )
 
 

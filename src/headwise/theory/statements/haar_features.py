@@ -24,7 +24,7 @@ def cosines(rng: np.random.Generator, d: int, count: int) -> np.ndarray:
 
 
 def as_corrected(rng: np.random.Generator, trials: int) -> Outcome:
-    """E[cos] = 0 and d² E[cos²] = 1 within `ERRORS` standard errors, and the norm √d to rounding."""
+    """E[cos] is zero and d² E[cos²] = 1 within `ERRORS` standard errors, and the norm √d to rounding."""
     excess, norms, largest = [], [], []
     count = max(200, 10 * trials)
     for d in SIZES:
@@ -38,7 +38,7 @@ def as_corrected(rng: np.random.Generator, trials: int) -> Outcome:
         [*excess, *(norm * 1e9 * ERRORS for norm in norms)],
         within=ERRORS,
         quantity="standard errors by which a moment of the cosine is off",
-        evidence=f"E[cos] = 0 and d² E[cos²] is one within {max(excess):.1f} standard errors of {count} pairs; "
+        evidence=f"E[cos] is zero and d² E[cos²] is one within {max(excess):.1f} standard errors of {count} pairs; "
         f"‖A‖_F = m √d within {max(norms):.0e}; the largest cosine is {table}",
     )
 

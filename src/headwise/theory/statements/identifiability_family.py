@@ -19,13 +19,18 @@ def mixing(rng: np.random.Generator, h: int) -> Array:
             return m
 
 
+def mixed_features(m: Array, a: Array) -> Array:
+    """B = M^{-T} A."""
+    return np.asarray(np.einsum("kl,lab->kab", np.linalg.inv(m).T, a))
+
+
 def _errors(rng: np.random.Generator, trials: int, sizes: tuple[int, int]) -> Outcome:
     errors = []
     for _ in range(trials):
         h = int(rng.integers(*sizes))
         a, x, m = rng.standard_normal((h, 4, 4)), rng.standard_normal((h, 4)), mixing(rng, h)
-        b = np.einsum("kl,lab->kab", np.linalg.inv(m).T, a)
-        errors.append(relative_error(np.einsum("kab,kb->a", a, x), np.einsum("kab,kl,lb->a", b, m, x)))
+        mixed = np.einsum("kab,kl,lb->a", mixed_features(m, a), m, x)
+        errors.append(relative_error(np.einsum("kab,kb->a", a, x), mixed))
     return identity(errors)
 
 

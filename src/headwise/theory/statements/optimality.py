@@ -72,7 +72,7 @@ def as_corrected(rng: np.random.Generator, trials: int) -> Outcome:
         errors,
         within=1e-5,
         quantity="largest difference of Δ(t) from the formula, over ‖Δ(0)‖",
-        evidence=f"Δ(t) follows within {max(errors):.1g} of ‖Δ(0)‖ over t = 0 to {SPAN:g}",
+        evidence=f"Δ(t) follows within {max(errors):.1g} of ‖Δ(0)‖ up to t = {SPAN:g}",
     )
 
 

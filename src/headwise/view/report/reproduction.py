@@ -36,7 +36,7 @@ CLAIM_VALUES = (
     "claim", "says", "in the paper", "preset", "verdict", "quantity", "measured", "unit", "interval", "by_seed",
     "threshold", "published", "seeds", "scale",
 )  # fmt: skip
-STATEMENT_VALUES = ("name", "label", "printed", "printed error", "corrected", "corrected error")
+STATEMENT_VALUES = ("name", "label", "printed", "class", "printed error", "corrected", "corrected error")
 """Columns of the CSV that the page offers."""
 
 
@@ -130,8 +130,9 @@ def _finite(value: Any) -> Any:
 
 def _statement_values(statement: Mapping[str, Any]) -> list[Any]:
     printed, corrected = statement["printed"], statement["corrected"]
-    pairs = (printed["verdict"], printed.get("error"), corrected["verdict"], corrected.get("error"))
-    return [plain(value) for value in (statement.get("name"), statement.get("label"), *pairs)]
+    named = (statement.get("name"), statement.get("label"))
+    as_printed = (printed["verdict"], printed.get("class"), printed.get("error"))
+    return [plain(value) for value in (*named, *as_printed, corrected["verdict"], corrected.get("error"))]
 
 
 def _counts(rows: Any) -> list[tuple[str, int, Mood]]:
