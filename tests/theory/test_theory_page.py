@@ -51,8 +51,8 @@ def test_every_stored_failure_has_its_class_and_every_class_is_explained(checks:
     page = (ROOT / "docs" / "theory.md").read_text(encoding="utf-8")
     for stored in checks["statements"]:
         if stored["printed"]["verdict"] in ("fails", "depends"):
-            assert stored["class"] in FAILING
-        assert stored["class"] is None or f"- *{stored['class']}*: " in page
+            assert stored["printed"]["class"] in FAILING
+        assert stored["printed"]["class"] is None or f"- *{stored['printed']['class']}*: " in page
         assert stored["corrected"]["verdict"] in ("holds", "approximate")
         example = stored["counterexample"]
         assert example is None or (example["refutes"] and f"Counter-example: {example['given']}." in page)
@@ -80,7 +80,8 @@ def test_a_stored_check_can_be_repeated(name: str, checks: dict[str, Any]) -> No
 
 def test_an_error_that_is_not_finite_is_shown(checks: dict[str, Any]) -> None:
     statement = checks["statements"][0]
-    broken = {**statement, "class": "typo", "printed": {**statement["printed"], "verdict": "fails", "error": None}}
+    printed = {**statement["printed"], "class": "typo", "verdict": "fails", "error": None}
+    broken = {**statement, "printed": printed}
     assert "fails: typo (not finite > " in render({**checks, "statements": [broken]})
 
 

@@ -160,9 +160,10 @@ def test_json_table_and_page() -> None:
     document = json.loads(json.dumps(checked.to_json(), allow_nan=False))
     assert [s["name"] for s in document["statements"]] == names
     for statement in document["statements"]:
-        assert set(statement) >= {"name", "label", "class", "printed", "corrected", "readings", "counterexample"}
+        assert set(statement) >= {"name", "label", "printed", "corrected", "readings", "counterexample"}
         assert statement["corrected"]["verdict"] in ("holds", "fails", "approximate")
         assert isinstance(statement["corrected"]["error"], float)
+    assert [s["printed"]["class"] for s in document["statements"]] == ["false", None, "typo", "false", "false"]
     assert [s["printed"]["verdict"] for s in document["statements"]][:2] == ["depends", "not printed"]
     assert [t["name"] for t in document["theorems"]] == ["Theorem cooperative", "Lemma kernel"]
     table = str(checked).splitlines()

@@ -17,7 +17,7 @@ SCHEMA = 1
 
 
 def check_document(results: Sequence[Result], *, trials: int, seed: int) -> dict[str, Any]:
-    """`statements[].{name, label, class, printed.{verdict, error}, corrected.{verdict, error}}` with their evidence.
+    """`statements[].{name, label, printed.{verdict, class, error}, corrected.{verdict, error}}` with their evidence.
 
     `theorems[]` has one verdict for each numbered result.
     """
@@ -41,8 +41,7 @@ def check_document(results: Sequence[Result], *, trials: int, seed: int) -> dict
             {
                 "name": result.name,
                 "label": result.label,
-                "class": result.fault,
-                "printed": {**_outcome(result.printed), "claim": result.claim},
+                "printed": {**_outcome(result.printed), "class": result.fault, "claim": result.claim},
                 "corrected": {**_outcome(result.corrected), "claim": result.correction},
                 "readings": [{"words": words, **_outcome(outcome)} for words, outcome in result.readings],
                 "counterexample": None if result.counterexample is None else asdict(result.counterexample),

@@ -82,7 +82,12 @@ def render(checks: Mapping[str, Any], stage_times: Sequence[Row] | None = None) 
         markdown_table(
             ("statement", "in the paper", "as printed", "as corrected"),
             [
-                (f"[{s['name']}](#{s['name']})", s["label"], _short(s["printed"], s["class"]), _corrected_cell(s))
+                (
+                    f"[{s['name']}](#{s['name']})",
+                    s["label"],
+                    _short(s["printed"], s["printed"]["class"]),
+                    _corrected_cell(s),
+                )
                 for s in statements
             ],
         ),
@@ -97,7 +102,7 @@ def _header(checks: Mapping[str, Any]) -> str:
     statements = checks["statements"]
     printed = [statement["printed"]["verdict"] for statement in statements]
     corrected = [statement["corrected"]["verdict"] for statement in statements]
-    failed = [statement["class"] for statement in statements if statement["printed"]["verdict"] == "fails"]
+    failed = [statement["printed"]["class"] for statement in statements if statement["printed"]["verdict"] == "fails"]
     theorems = [
         (
             one["name"],
@@ -117,7 +122,7 @@ def _header(checks: Mapping[str, Any]) -> str:
         ours=printed.count("not printed"),
         judged=len(statements) - printed.count("not printed"),
         held=printed.count("holds"),
-        soft=sum(s["class"] is not None for s in statements if s["printed"]["verdict"] == "holds"),
+        soft=sum(s["printed"]["class"] is not None for s in statements if s["printed"]["verdict"] == "holds"),
         approximate=printed.count("approximate"),
         depends=printed.count("depends"),
         failed=len(failed),
@@ -136,7 +141,7 @@ def _section(statement: Mapping[str, Any]) -> str:
     if printed["verdict"] == "not printed":
         lines.append(f"- As printed: {printed['claim']}. **Not printed**: {printed['evidence']}.")
     else:
-        verdict = _classed(printed["verdict"], statement["class"]).capitalize()
+        verdict = _classed(printed["verdict"], printed["class"]).capitalize()
         told = "" if statement["readings"] else f" {_found(printed)}"
         lines.append(f"- As printed: {printed['claim']}. **{verdict}.**{told}")
     lines += [
@@ -178,7 +183,8 @@ them. The table is results/stage-times.csv, made by `python -m headwise.theory.s
 
 def _is_corrected(statement: Mapping[str, Any]) -> bool:
     """Whether there is a second form: statements with nothing to correct carry the printed outcome twice."""
-    return {**statement["printed"], "claim": None} != {**statement["corrected"], "claim": None}
+    printed, corrected = statement["printed"], statement["corrected"]
+    return any(printed[key] != corrected[key] for key in ("verdict", "error", "allowed", "evidence"))
 
 
 def _corrected_cell(statement: Mapping[str, Any]) -> str:
