@@ -12,7 +12,7 @@ from torch import Tensor
 
 from headwise.bench.plain import Plain, PlainMinimal, plain_evaluation, plain_model, plain_step
 from headwise.model import kernel
-from headwise.model.config import FULL_PUBLISHED, FULL_TEXT, MINIMAL_PUBLISHED, ModelConfig
+from headwise.model.config import FOUR_SITES, FULL_PUBLISHED, FULL_TEXT, MINIMAL_PUBLISHED, ModelConfig
 from headwise.model.decoder import Decoder
 from headwise.model.engine import Engine
 from headwise.model.initialise import initialise
@@ -47,7 +47,9 @@ def paper_sizes(case: Name, *, batch: int = 3000) -> Sizes:
     if case == "minimal":
         model = MINIMAL_PUBLISHED.changed({"init": "xavier", "init_scale": 1.0, "init_values": "xavier"})
         return Sizes(model, w=6, batch=batch)
-    return Sizes(FULL_PUBLISHED if case == "full_embedding_dropout" else FULL_TEXT, batch=batch)
+    return Sizes(
+        FULL_PUBLISHED.changed({"dropout": FOUR_SITES}) if case == "full_embedding_dropout" else FULL_TEXT, batch=batch
+    )
 
 
 def prepared(sizes: Sizes) -> tuple[Decoder, Tensor, Tensor]:

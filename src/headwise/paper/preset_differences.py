@@ -70,7 +70,7 @@ def differences() -> tuple[Difference, ...]:
         Difference(
             "full decoder",
             "torch's own encoder layer",
-            "no attention biases, dropout on embeddings, Xavier start",
+            "no attention biases, dropout on attention weights alone, Xavier start",
             full,
             ("full", "reverse"),
         ),

@@ -1,0 +1,90 @@
+"""Where dropout acts in the full decoder behind the figures: candidates on their task, beside what was published.
+
+Each candidate is trained as the figures were, 1000 steps with batch 3000; a row is added as soon as a run is done, and
+what is there already is not computed again. Without dropout on the embeddings a run takes six minutes of one core, with
+it eighteen.
+
+    python scripts/full_decoder.py --out runs/full-decoder
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from headwise.core.atomic import replace_file
+from headwise.core.csv_text import csv_text
+from headwise.model.config import DropoutConfig
+from headwise.paper.levels import LEVELS, as_drawn
+from headwise.paper.scale import at_scale
+from headwise.store import load_trajectory
+from headwise.study.experiments import experiment
+from headwise.study.runner import execute
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+CANDIDATES: dict[str, DropoutConfig] = {
+    "attention weights at 0.1": DropoutConfig(attention=0.1),
+    "attention weights at 0.07": DropoutConfig(attention=0.07),
+    "embeddings + both branches at 0.1": DropoutConfig(embedding=0.1, attention_branch=0.1, mlp_branch=0.1),
+    "embeddings at 0.1": DropoutConfig(embedding=0.1),
+    "attention weights + MLP at 0.1": DropoutConfig(attention=0.1, mlp=0.1),
+}
+RUNS = {"full": (0, 1), "reverse": (0, 1)}
+TABLE = Path(__file__).parents[1] / "results" / "paper" / "full-decoder.csv"
+
+
+def columns() -> list[str]:
+    """Which candidate on which run, then every published number of the full decoder and of the reversed run."""
+    return ["candidate", "run", "seed", *dict.fromkeys(one.quantity for name in RUNS for one in LEVELS[name])]
+
+
+def row(candidate: str, run: str, *, seed: int, trajectory: xr.Dataset) -> dict[str, str]:
+    """What a run reached of the published numbers."""
+    found = {"candidate": candidate, "run": run, "seed": str(seed)}
+    for level in LEVELS[run]:
+        value = level.read(as_drawn(level, trajectory))
+        found[level.quantity] = "" if value is None else f"{value:.3g}"
+    return found
+
+
+def published(run: str) -> dict[str, str]:
+    """The figure's own row."""
+    return {"candidate": "figure", "run": run} | {one.quantity: f"{one.published:g}" for one in LEVELS[run]}
+
+
+def add(new: dict[str, str]) -> None:
+    """Put a row into the table; one of the same candidate, run and seed is replaced."""
+    with TABLE.open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    key = ("candidate", "run", "seed")
+    kept = [one for one in rows if any((one.get(name) or "") != new.get(name, "") for name in key)]
+    replace_file(TABLE, csv_text(columns(), [[one.get(name) or "" for name in columns()] for one in [*kept, new]]))
+
+
+def main() -> None:
+    """Train what is missing and write the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--out", type=Path, default=Path("runs/full-decoder"), help="folder that holds the runs")
+    parser.add_argument("--candidates", nargs="*", default=list(CANDIDATES), help="some of them")
+    parser.add_argument("--runs", nargs="*", default=list(RUNS), help="full, reverse")
+    parser.add_argument("--seeds", nargs="*", type=int, default=[0, 1])
+    given = parser.parse_args()
+    for run in given.runs:
+        add(published(run))
+    for seed in given.seeds:
+        for candidate in given.candidates:
+            for run in given.runs:
+                config = at_scale(experiment(run), "paper", seed=seed)
+                config = config.changed({"model.dropout": CANDIDATES[candidate], "measure.bayes": ()})
+                done = execute(config, given.out)
+                new = row(candidate, run, seed=seed, trajectory=load_trajectory(done.path))
+                add(new)
+                print(new, flush=True)
+
+
+if __name__ == "__main__":
+    main()
