@@ -197,6 +197,8 @@ def test_the_keyboard_does_all_the_rest(open_page, pages: dict[str, Path]) -> No
 def test_reduced_motion_shows_separate_pictures(open_page, pages: dict[str, Path]) -> None:
     watched = open_page(pages["run"], motion="reduce")
     page = watched.page
+    page.evaluate("headwise.goTo(0)")
+    watched.settle()
     page.evaluate(
         "window.seen = new Set(); (function look() { seen.add(headwise.time()); requestAnimationFrame(look); })()"
     )

@@ -82,12 +82,12 @@ def test_a_share_within_its_standard_errors_is_open() -> None:
 def test_layers_and_loss_are_one_transition_in_order() -> None:
     report = detect(composed())
     (transition,) = report.transitions
-    assert [part.what for part in transition.parts] == ["previous-token head L1H1", "induction head L2H1", "loss drop"]
+    assert [part.what for part in transition.parts] == ["previous-token head L0H0", "induction head L1H0", "loss drop"]
     gaps = np.diff([part.step for part in transition.parts])
     assert (gaps > 0).all()
     text = " ".join(str(report).split())
     told = (
-        r"transition: previous-token head L1H1 at [\d.]+, induction head L2H1 at [\d.]+ \([\d.]+ later\), loss drop at"
+        r"transition: previous-token head L0H0 at [\d.]+, induction head L1H0 at [\d.]+ \([\d.]+ later\), loss drop at"
     )
     assert re.search(told, text)
 
@@ -130,8 +130,8 @@ def test_at_most_one_report_in_twenty_is_wrong_where_nothing_happens() -> None:
 def test_many_heads_are_counted() -> None:
     heads = [[{2: 0.7 * ramp(100 + 20 * (4 * b + h))} for h in range(4)] for b in range(6)]
     text = " ".join(str(detect(lag_run(heads, loss=falling(200)))).split())
-    assert "24 previous-token heads, first L1H1, from 9" in text
-    assert "L5H2" not in text
+    assert "24 previous-token heads, first L0H0, from 9" in text
+    assert "L4H1" not in text
 
 
 def decided(report: RunReport) -> dict[tuple[object, ...], tuple[float, float]]:

@@ -19,12 +19,13 @@ Entries = Literal["times", "counted from one", "numbers", "names"]
 Gathered = Literal["curve", "final", "best"]
 """What `headwise collect` takes: every value in long form, the last value of a run, the lowest value of a run."""
 
-PanelKind = Literal["strips", "overlay", "singles", "lags", "curves"]
-"""Attention by lag over training; maps of all heads on one; maps head by head; attention by lag at one moment; lines
-over training. Any number of variables may be lines; the other kinds are made for attention and draw one variable.
+PanelKind = Literal["grid", "doing", "strips", "overlay", "singles", "lags", "pairs", "curves"]
+"""Roles of all heads at one moment, and over training; attention by lag over training; maps of all heads on one; maps
+head by head; attention by lag at one moment; heads against heads; lines over training. Any number of variables may be
+lines or heads against heads; the other kinds are made for attention and draw one variable.
 """
 
-PANEL_ORDER: tuple[PanelKind, ...] = ("strips", "overlay", "singles", "lags", "curves")
+PANEL_ORDER: tuple[PanelKind, ...] = ("grid", "doing", "strips", "overlay", "singles", "lags", "pairs", "curves")
 """Panels of a page come in this order, those of one kind in the order of the table."""
 
 
@@ -43,12 +44,18 @@ class Dimension:
 
 @dataclass(frozen=True)
 class PagePanel:
-    """A panel of the report page; variables whose panels have the same title share one, and a menu offers `choice`."""
+    """A panel of the report page; variables whose panels have the same title share one, and a menu offers `choice`.
+
+    `about` is the sentence behind its question mark, the variable's own where it is empty. A variable that is drawn
+    `of_each` entry of a dimension has a choice for every one.
+    """
 
     kind: PanelKind
     title: str = ""
     choice: str = ""
-    shown: Literal["if measured", "if it varies"] = "if measured"
+    shown: Literal["if measured", "if it varies", "of watched models"] = "if measured"
+    about: str = ""
+    of_each: str = ""
 
 
 CURVES = (PagePanel("curves"),)
@@ -117,6 +124,15 @@ DIMENSIONS: dict[str, Dimension] = {
 BY_HEAD = ("step", "block", "head")
 SHARE = (0.0, 1.0)
 POSITIVE = (0.0, None)
+
+ROLE_GRID = (
+    "A row for each block and a column for each head, in the colour of the role that the report finds there at this "
+    "moment: a lag, the first token, induction and so on, each above chance. Empty: no role that is sure."
+)
+ROLE_HISTORY = (
+    "A line for each head of every block, in the colour of its role while it has one. The score behind it is measured "
+    "against chance; how far it goes in each role is drawn further below."
+)
 
 ROWS: tuple[Variable, ...] = (
     Variable(
@@ -285,7 +301,7 @@ ROWS: tuple[Variable, ...] = (
         "Head overlap",
         "Attention that two heads share, the sum over lags of the smaller share: 1 the same pattern, 0 disjoint.",
         limits=SHARE,
-        page=(),
+        page=(PagePanel("pairs", "Heads against heads, now", "shared attention", "of watched models"),),
     ),
     Variable(
         "attention_concentration",
@@ -294,7 +310,7 @@ ROWS: tuple[Variable, ...] = (
         "Sum over lags of the squared share of attention: 1 where a head looks at one lag alone.",
         limits=SHARE,
         gathered=(),
-        page=(),
+        page=(PagePanel("curves", shown="of watched models"),),
     ),
     Variable(
         "attention_on",
@@ -317,7 +333,11 @@ ROWS: tuple[Variable, ...] = (
         axis="above chance",
         limits=(None, 1.0),
         gathered=(),
-        page=(),
+        page=(
+            PagePanel("grid", "What each head does, now", shown="of watched models", about=ROLE_GRID),
+            PagePanel("doing", "What each head does, over training", shown="of watched models", about=ROLE_HISTORY),
+            PagePanel("curves", "How far each head goes in a role", shown="of watched models", of_each="role"),
+        ),
     ),
     Variable(
         "role_chance",
@@ -367,7 +387,7 @@ ROWS: tuple[Variable, ...] = (
         "Cosine between what two heads write, over all counted tokens: below 0 one takes back what the other adds.",
         limits=(-1.0, 1.0),
         gathered=(),
-        page=(),
+        page=(PagePanel("pairs", "Heads against heads, now", "what they write", "of watched models"),),
     ),
 )
 """The table. Its order is the order of curves on the report page."""

@@ -14,7 +14,7 @@ import xarray as xr
 
 from headwise.core.text import text_table
 from headwise.phases.chance import excess_share
-from headwise.phases.role_names import NOT_EVENTS, lag_of, role_of_lag
+from headwise.phases.role_names import NOT_EVENTS, head_name, lag_of, role_of_lag
 
 WORTH_A_WORD = 0.2
 """Score above chance from which a head is said to do something."""
@@ -34,21 +34,12 @@ class HeadNow:
     @property
     def name(self) -> str:
         """The head as most tools call it, counted from 0."""
-        return zero_based(self.block, self.head)
+        return head_name(self.block, self.head, several_blocks=True)
 
     @property
     def share(self) -> float:
         """The share of attention that goes to the role."""
         return self.score * (1 - self.chance) + self.chance
-
-
-def zero_based(block: int, head: int) -> str:
-    """A head as other tools name it, counted from 0.
-
-    >>> zero_based(1, 4)
-    'L0H3'
-    """
-    return f"L{block - 1}H{head - 1}"
 
 
 def role_text(role: str) -> str:

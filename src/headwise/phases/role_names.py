@@ -45,5 +45,9 @@ def role_words(role: str) -> str:
 
 
 def head_name(block: int, head: int, *, several_blocks: bool) -> str:
-    """A head in a sentence: `L2H7`, or `head 7` where there is one block."""
-    return f"L{block}H{head}" if several_blocks else f"head {head}"
+    """A head in a sentence: `head 7` of one block, else as most tools name it, counted from 0.
+
+    >>> head_name(1, 4, several_blocks=True)
+    'L0H3'
+    """
+    return f"L{block - 1}H{head - 1}" if several_blocks else f"head {head}"

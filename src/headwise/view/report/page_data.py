@@ -3,6 +3,8 @@
     schema             version of this document (`html.SCHEMA`); the page's script refuses any other
     dimensions, variables, panels    what `panels` says about the variables of these runs
     studies[]          one per config; `runs[]` are its seeds
+      watched          whether this is somebody's own model, whose heads are also called L0H3
+      kinds            roles that its heads have: {role, text, short, colour}, in the order in which they appear
       coordinates      what each dimension's entries are called
       groups           lags of each group, or null where nobody knows them
       report           `SeedsReport.to_json()` where there are several seeds, else null
@@ -23,15 +25,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from headwise.core.trajectory import attribute
+from headwise.core.variables import Variable
 from headwise.phases.run_report import RunReport
 from headwise.phases.seeds_report import SeedsReport
 from headwise.view.labels import time_label
 from headwise.view.report.encode import pack
 from headwise.view.report.labels import coordinate_labels
-from headwise.view.report.panels import describe_panels, drawn
+from headwise.view.report.panels import BANDS, describe_panels, drawn, split_by, split_name
+from headwise.view.report.role_kinds import role_kinds
 from headwise.view.report.studies import Study
 from headwise.view.report.study_phases import StudyPhases
 from headwise.view.report.thin import keep_moments
+from headwise.view.report.watched import lags_that_matter, noise_band, roles_by_height
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -39,8 +44,10 @@ if TYPE_CHECKING:
     from headwise.phases.roles import Roles
 
 MAP_BYTES = {"run": 1_000_000, "study": 3_200_000}
-CURVE_BYTES = {"run": 250_000, "study": 1_000_000}
-"""Packed bytes (base64) that all maps and all curves of a page may take: a run below 1.5 MB, ten seeds below 5 MB."""
+CURVE_BYTES = {"run": 250_000, "study": 1_000_000, "watched": 2_400_000}
+"""Packed bytes (base64) that all maps and all curves of a page may take: a run below 1.5 MB, ten seeds below 5 MB, and
+a watched model of 144 heads below 3 MB.
+"""
 
 COMPETITION_INDEX = "competition_index"
 """The one variable on a page that the detector computes."""
@@ -50,10 +57,16 @@ def page_data(studies: Sequence[Study], phases: Sequence[StudyPhases]) -> dict[s
     """Everything the page draws, from the studies and what was detected in each."""
     members = [member for study in studies for member in study.members]
     size = "run" if len(members) == 1 else "study"
-    map_bytes, curve_bytes = MAP_BYTES[size] // len(members), CURVE_BYTES[size] // len(members)
+    watched = any(member.is_foreign for member in members)
+    map_bytes = MAP_BYTES[size] // len(members)
+    curve_bytes = CURVE_BYTES["watched" if watched else size] // len(members)
     measured = {str(name) for member in members for name in member.trajectory.data_vars}
     return {
-        **describe_panels({*measured, COMPETITION_INDEX}),
+        **describe_panels(
+            {*measured, COMPETITION_INDEX},
+            watched=watched,
+            entries={"role": roles_by_height(m.trajectory for m in members)},
+        ),
         "studies": [
             _study(study, found, map_bytes=map_bytes, curve_bytes=curve_bytes)
             for study, found in zip(studies, phases, strict=True)
@@ -62,11 +75,15 @@ def page_data(studies: Sequence[Study], phases: Sequence[StudyPhases]) -> dict[s
 
 
 def _study(study: Study, phases: StudyPhases, *, map_bytes: int, curve_bytes: int) -> dict[str, Any]:
-    first = study.members[0].trajectory
+    watched = study.members[0].is_foreign
+    members = [lags_that_matter(member.trajectory) if watched else member.trajectory for member in study.members]
+    first = members[0]
     groups = attribute(first, "groups")
     return {
         "label": study.label,
         "source": str(attribute(first, "source") or "unknown"),
+        "watched": watched,
+        "kinds": role_kinds(phases.reports) if watched else [],
         "unit": time_label(first),
         "groups": groups if _are_groups(groups) else None,
         "coordinates": coordinate_labels(first),
@@ -77,10 +94,10 @@ def _study(study: Study, phases: StudyPhases, *, map_bytes: int, curve_bytes: in
                 "status": member.status,
                 "roles": [[head + 1 for head in block] for block in roles],
                 "report": _plain(report),
-                **_packed(member.trajectory, report, roles, map_bytes=map_bytes, curve_bytes=curve_bytes),
+                **_packed(trajectory, report, roles, watched=watched, map_bytes=map_bytes, curve_bytes=curve_bytes),
             }
-            for member, seed, report, roles in zip(
-                study.members, study.seeds, phases.reports, phases.roles, strict=True
+            for member, trajectory, seed, report, roles in zip(
+                study.members, members, study.seeds, phases.reports, phases.roles, strict=True
             )
         ],
         "report": _plain(phases.together),
@@ -95,13 +112,26 @@ def _plain(report: RunReport | SeedsReport | None) -> dict[str, Any] | None:
 
 
 def _packed(
-    trajectory: xr.Dataset, report: RunReport | None, roles: Roles, *, map_bytes: int, curve_bytes: int
+    trajectory: xr.Dataset,
+    report: RunReport | None,
+    roles: Roles,
+    *,
+    watched: bool,
+    map_bytes: int,
+    curve_bytes: int,
 ) -> dict[str, Any]:
-    """Curves and maps of one run, with heads under their roles; the moments of offshoots are always among them."""
-    events = [offshoot.step for offshoot in report.offshoots] if report else []
+    """Curves and maps of one run, with heads under their roles; the moments of events are always among them."""
+    events = [event.step for event in report.offshoots] if report else []
+    if report and watched:
+        events += [role.start for role in report.roles]
     steps = _times(trajectory, "step")
-    measured = drawn(str(name) for name in trajectory.data_vars)
-    curves = {row.name: by_role(trajectory[row.name], roles) for row in measured if row.dimensions[0] == "step"}
+    measured = drawn((str(name) for name in trajectory.data_vars), watched=watched)
+    curves: dict[str, np.ndarray] = {}
+    for row in measured:
+        if row.dimensions[0] == "step":
+            curves |= _parts(row, trajectory[row.name], roles)
+    if watched and (band := noise_band(trajectory)) is not None:
+        curves |= dict(zip(BANDS["loss"], band, strict=True))
     if report is not None and report.index is not None:
         curves[COMPETITION_INDEX] = competition_index(report, steps)
     kept, block = pack_within(curves, steps, curve_bytes, always=events)
@@ -113,6 +143,14 @@ def _packed(
         chosen, packed = pack_within(arrays, snapshots, map_bytes, always=events)
         maps = {"steps": snapshots[chosen].tolist(), "of": len(snapshots), **packed}
     return {"curves": {"steps": steps[kept].tolist(), "of": len(steps), **block}, "maps": maps}
+
+
+def _parts(row: Variable, values: xr.DataArray, roles: Roles) -> dict[str, np.ndarray]:
+    """A variable as one array, or as one for each entry of the dimension by which it is split."""
+    dim = split_by(row)
+    if not dim:
+        return {row.name: by_role(values, roles)}
+    return {split_name(row, str(e)): by_role(values.isel({dim: i}), roles) for i, e in enumerate(values[dim].values)}
 
 
 def competition_index(report: RunReport, steps: np.ndarray) -> np.ndarray:

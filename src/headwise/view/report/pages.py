@@ -17,6 +17,7 @@ from headwise.view.report.palette import PALETTE
 from headwise.view.report.provenance import describe
 from headwise.view.report.studies import Study, arrange
 from headwise.view.report.study_phases import StudyPhases, find_phases
+from headwise.view.report.watched import watched_sentence
 
 SCRIPTS = (
     "data",
@@ -31,6 +32,8 @@ SCRIPTS = (
     "heatmap",
     "strips",
     "lags",
+    "roles",
+    "pairs",
     "curves",
     "dock",
     "live",
@@ -108,7 +111,8 @@ def _kind(studies: Sequence[Study]) -> str:
     if len(studies) > 1:
         return f"comparison of {len(studies)}"
     seeds = len(studies[0].members)
-    return f"study of {seeds} seeds" if seeds > 1 else "run"
+    alone = "watched model" if studies[0].members[0].is_foreign else "run"
+    return f"study of {seeds} seeds" if seeds > 1 else alone
 
 
 def _title(studies: Sequence[Study]) -> str:
@@ -126,8 +130,10 @@ def _summaries(studies: Sequence[Study], phases: Sequence[StudyPhases]) -> list[
     """One sentence a study: what happened in its reference seed."""
     sentences = []
     for study, found in zip(studies, phases, strict=True):
-        report = found.reports[found.reference]
+        report, member = found.reports[found.reference], study.members[found.reference]
         sentence = phase_sentence(report) if report is not None else ""
+        if member.is_foreign:
+            sentence = watched_sentence(report, member.trajectory)
         if sentence:
             sentences.append((f"{study.label}: " if len(studies) > 1 else "", sentence))
     return sentences

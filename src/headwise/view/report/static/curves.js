@@ -36,7 +36,7 @@ function describeLine(study, name, dims, offset, place) {
   const at = Object.fromEntries(dims.map((dim, axis) => [dim, place[axis]]));
   // The first dimension is the colour of a line and the second its dashes; the block is the same for all lines.
   const [first, second] = dims.filter((dim) => dim !== "block");
-  const label = dims.filter((dim) => dim !== "block").map((dim) => entryName(study, dim, at[dim])).join(", ") || page.variables[name].label;
+  const label = dims.filter((dim) => dim !== "block").map((dim) => (dim === "head" ? headLabel(study, at.head) : entryName(study, dim, at[dim]))).join(", ") || page.variables[name].label;
   const colour = first === undefined ? ink("single") : first === "head" ? headColour(at.head) : groupColour(at[first]);
   return { offset, label, colour, dash: groupDash(at[second ?? first] ?? 0), head: at.head, group: at.group };
 }
@@ -55,7 +55,10 @@ function curveValues(study, name, line) {
     const own = new Map(run.steps.map((step, i) => [step, values[i * width + line.offset]]));
     return times.map((time) => { const v = own.get(time); return v === undefined || !Number.isFinite(v) ? null : v; });
   });
-  if (each.length === 1) return { each, runs, median: each[0], low: each[0], high: each[0] };
+  if (each.length === 1) {
+    const [low, high] = bandArrays(study, name).map(({ values, width }) => times.map((_, i) => { const v = values[i * width + line.offset]; return Number.isFinite(v) ? v : each[0][i]; }));
+    return { each, runs, median: each[0], low: low || each[0], high: high || each[0] };
+  }
   const low = [], median = [], high = [];
   times.forEach((_, i) => {
     const sorted = each.map((values) => values[i]).filter((v) => v !== null).sort((a, b) => a - b);
@@ -66,6 +69,16 @@ function curveValues(study, name, line) {
   });
   return { each, runs, low, median, high };
 }
+
+// The lower and the upper end of a variable's own noise, of a single run that has them; seeds make a band of their own.
+function bandArrays(study, name) {
+  const { band } = page.variables[name];
+  if (!band || study.runs.length > 1) return [];
+  const arrays = band.map((end) => study.runs[0].curves[end]);
+  return arrays.every(Boolean) ? arrays : [];
+}
+
+function isBanded(study, name) { return study.runs.length > 1 || bandArrays(study, name).length > 0; }
 
 function measuredVariables(spec) {
   const worthIt = (name) => spec.shown !== "if it varies" || studies.some((study) => study.runs.some((run) => varies(run.curves[name])));
@@ -94,9 +107,8 @@ function bounds({ variable }) {
   const [floor, ceiling] = page.variables[variable].limits;
   let low = floor ?? Infinity, high = ceiling ?? -Infinity;
   for (const study of studies) for (const run of study.runs) {
-    const array = run.curves[variable];
-    if (!array) continue;
-    for (const v of array.values) if (Number.isFinite(v)) { if (v < low) low = v; if (v > high) high = v; }
+    const arrays = [run.curves[variable], ...bandArrays(study, variable)].filter(Boolean);
+    for (const { values } of arrays) for (const v of values) if (Number.isFinite(v)) { if (v < low) low = v; if (v > high) high = v; }
   }
   if (!(high >= low)) return [0, 1];
   const room = (high - low) * 0.05 || Math.abs(high) * 0.1 || 1;
@@ -109,7 +121,7 @@ function curvePanel(shared, study) {
   const box = h("div", { class: "plot" });
   const legend = h("div", { class: "legend" });
   const panel = makePanel({
-    title: spec.title, study, span: studies.length > 1 ? "study" : shared.span,
+    title: spec.title, about: spec.about, study, span: studies.length > 1 ? "study" : shared.span,
     table: () => {
       const all = curveLines(study, shared.variable, Infinity);
       const rows = [["seed", study.unit, ...all.map((line) => line.label)]];
@@ -136,7 +148,7 @@ function curvePanel(shared, study) {
 
   const build = () => {
     if (plot) { plot.destroy(); plot = null; }
-    panel.heading.title = page.variables[shared.variable].about;
+    panel.explain(page.variables[shared.variable].about);
     lines = curveLines(study, shared.variable);
     values = lines.map((line) => curveValues(study, shared.variable, line));
     if (!lines.length) { box.replaceChildren(h("p", { class: "notice" }, "not measured in this run")); legend.replaceChildren(); return; }
@@ -148,7 +160,7 @@ function curvePanel(shared, study) {
       if (study.runs.length > 1) highlight(hoverIndex === null ? -1 : nearestLine(u));
       showValues();
     }];
-    plot = new uPlot(options, curveData(study, values), box);
+    plot = new uPlot(options, curveData(study, values, shared.variable), box);
     plot.over.append(cursor);
     scrubbing(plot.over, (share) => clock.toMain(study.index, plot.posToVal(share * plot.over.clientWidth, "x")));
     plot.root.setAttribute("role", "img");
@@ -210,7 +222,7 @@ function curvePanel(shared, study) {
       // Another block or seed order may mean other data under the same lines.
       lines = curveLines(study, shared.variable);
       values = lines.map((line) => curveValues(study, shared.variable, line));
-      plot.setData(curveData(study, values), false);
+      plot.setData(curveData(study, values, shared.variable), false);
     }
     plot.redraw(true);
     const focused = document.activeElement, keys = [...legend.querySelectorAll("button")], place = keys.indexOf(focused);
@@ -230,13 +242,13 @@ function curvePanel(shared, study) {
   return panel.root;
 }
 
-function curveData(study, values) {
-  const columns = study.runs.length > 1 ? values.flatMap(({ high, low, median }) => [high, low, median]) : values.map(({ median }) => median);
+function curveData(study, values, name) {
+  const columns = isBanded(study, name) ? values.flatMap(({ high, low, median }) => [high, low, median]) : values.map(({ median }) => median);
   return [study.times, ...columns];
 }
 
 function curveOptions(shared, study, lines, values, { width, height, scale, highlighted, isShown }) {
-  const several = study.runs.length > 1, { unit } = page.variables[shared.variable];
+  const several = isBanded(study, shared.variable), { unit } = page.variables[shared.variable];
   const font = `${11 * scale}px ${FONT}`;
   const [first, last] = clock.studyRange(study.index);
   const stroke = (line, n) => () => (isShown(line, n) ? line.colour : "transparent");
@@ -311,7 +323,7 @@ function curvePicture(title, shared, study, lines, values) {
   const holder = h("div", { class: "offstage", "aria-hidden": "true" });
   document.body.append(holder);
   const isShown = (line, n) => !shared.hidden.has(n) && !state.hiddenHeads.has(line.head) && !state.hiddenGroups.has(line.group);
-  const plot = new uPlot(curveOptions(shared, study, lines, values, { width: 640 * scale, height: 320 * scale, scale, highlighted: () => -1, isShown }), curveData(study, values), holder);
+  const plot = new uPlot(curveOptions(shared, study, lines, values, { width: 640 * scale, height: 320 * scale, scale, highlighted: () => -1, isShown }), curveData(study, values, shared.variable), holder);
   const visible = lines.filter(isShown);
   const columns = Math.min(4, Math.max(1, visible.length)), below = 18 * Math.ceil(visible.length / columns) + 10;
   return new Promise((resolve) => requestAnimationFrame(() => {

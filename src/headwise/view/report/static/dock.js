@@ -16,8 +16,8 @@ function goBy(count) {
 
 function eventTimes() {
   const times = studies.flatMap((study) => {
-    const { competitive, offshoots } = chosenRun(study).events;
-    const found = [...(competitive ? [competitive[0]] : []), ...offshoots.map((o) => o.step)];
+    const { competitive, offshoots, doing } = chosenRun(study).events;
+    const found = [...(competitive ? [competitive[0]] : []), ...offshoots.map((o) => o.step), ...(study.watched ? doing.map((one) => one.start) : [])];
     return found.map((time) => clock.snap(clock.toMain(study.index, time)));
   });
   return [...new Set(times)].sort((a, b) => a - b);
@@ -30,6 +30,7 @@ function goToEvent(direction) {
 }
 
 function phaseAt(study, time) {
+  if (study.watched) return rolesText(study, time);
   const { competitive, offshoots } = chosenRun(study).events;
   const left = offshoots.filter((o) => clock.snap(clock.toMain(study.index, o.step)) <= clock.snap(clock.toMain(study.index, time)));
   if (left.length) {
@@ -45,7 +46,7 @@ function buildTimelines() {
     const run = chosenRun(study);
     const { competitive, cooperative, offshoots } = run.events;
     const place = (time) => 100 * clock.position(clock.toMain(study.index, time));
-    const row = h("div", { class: "timeline", role: "group", "aria-label": `Phases${studies.length > 1 ? `, ${study.label}` : ""}` });
+    const row = h("div", { class: "timeline", role: "group", "aria-label": `${study.watched ? "Events" : "Phases"}${studies.length > 1 ? `, ${study.label}` : ""}` });
     const band = (span, name) => {
       const button = h("button", { type: "button", class: `band ${name}`, "aria-label": `Go to the start of the ${name} phase, ${study.unit} ${shownTime(span[0])}`, onclick: () => goTo(clock.toMain(study.index, span[0])) }, h("span", {}, name));
       button.style.left = `${place(span[0])}%`;
@@ -54,8 +55,9 @@ function buildTimelines() {
     };
     if (competitive) band(competitive, "competitive");
     if (cooperative) band(cooperative, "cooperative");
+    if (study.watched) row.append(...roleMarks(study, run, dock.timelines.clientWidth || 800));
     const many = offshoots.length > 6;
-    for (const o of offshoots) {
+    for (const o of study.watched ? [] : offshoots) {
       const mark = h("button", {
         type: "button", class: "mark", title: offshootText(study, o), "aria-label": `Offshoot: ${offshootText(study, o)}`,
         onclick: () => { if (study.blocks > 1) { state.block = o.block - 1; changed("axis"); } goTo(clock.toMain(study.index, o.step)); },
@@ -69,7 +71,7 @@ function buildTimelines() {
       whisker.style.width = `${place(o.interval[1]) - place(o.interval[0])}%`;
       row.append(whisker);
     }
-    if (!row.childElementCount) row.append(h("span", { class: "quiet" }, run.steps.length > 1 ? "no phases were found" : "one evaluation shows no phases"));
+    if (!row.childElementCount) row.append(h("span", { class: "quiet" }, run.steps.length > 1 ? (study.watched ? "no role was taken up" : "no phases were found") : "one evaluation shows no phases"));
     return studies.length > 1 ? h("div", { class: "timeline-study" }, h("span", { class: "timeline-name" }, study.label, h("b", {}, "")), row) : row;
   });
   dock.timelines.replaceChildren(...rows);

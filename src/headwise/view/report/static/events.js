@@ -2,7 +2,7 @@
 // does; here every head has the number of its role, under which the page shows it in all seeds.
 
 function readEvents(report, roles) {
-  if (!report) return { competitive: null, cooperative: null, offshoots: [], copying: [], stages: {}, patterns: [] };
+  if (!report) return { competitive: null, cooperative: null, offshoots: [], copying: [], doing: [], stages: {}, patterns: [] };
   const span = ({ start, end }) => (start === null ? null : [start, end]);
   const inRole = (event) => {
     const block = event.block ?? 1;
@@ -10,7 +10,7 @@ function readEvents(report, roles) {
   };
   return {
     competitive: span(report.competitive), cooperative: span(report.specialised.cooperative),
-    offshoots: report.offshoots.map(inRole), copying: report.copying.map(inRole),
+    offshoots: report.offshoots.map(inRole), copying: report.copying.map(inRole), doing: (report.roles || []).map(inRole),
     stages: report.stages, patterns: report.specialised.patterns.map(({ pattern }) => pattern),
   };
 }
@@ -23,6 +23,25 @@ function chosenRun(study) {
 function copiedBy(study, head) {
   return chosenRun(study).events.copying.filter((one) => one.block === state.block + 1 && one.head === head + 1);
 }
+
+// A head as this page calls it; of somebody's own model also as other tools do, counted from 0.
+function headLabel(study, head, block = state.block) {
+  return study.watched ? `head ${head + 1} · ${toolName(block, head)}` : `head ${head + 1}`;
+}
+
+function toolName(block, head) { return `L${block}H${head}`; }
+
+// Lag 1 is the query's own token, which those who count otherwise must be told.
+function lagName(lag) {
+  return `lag ${lag}${lag === 1 ? " (own token)" : lag === 2 ? " (previous token)" : ""}`;
+}
+
+// The roles of a head at a moment of its study, the highest first.
+function rolesAt(study, block, head, time) {
+  return chosenRun(study).events.doing.filter((one) => one.block === block + 1 && one.head === head + 1 && time >= one.start && time <= one.end).sort((a, b) => b.score - a.score);
+}
+
+function kindOf(study, role) { return study.kinds.find((kind) => kind.role === role); }
 
 function offshootText(study, offshoot) {
   const block = study.blocks > 1 ? ` of block ${offshoot.block}` : "";

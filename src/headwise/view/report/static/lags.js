@@ -4,7 +4,7 @@ function drawLagRow(context, width, height, study, head, top) {
   const run = chosenRun(study);
   const i = nearestIndex(run.steps, clock.toStudy(study.index, state.time));
   const shares = lagColumn(study, run, i, head);
-  const slot = width / study.lags.length, floor = height - (study.lags.length <= 40 ? 14 : 4), ceiling = height > 60 ? 16 : 2;
+  const slot = width / study.lags.length, floor = height - 14, ceiling = height > 60 ? 16 : 2;
   (study.groups || []).forEach((group, g) => {
     if (state.hiddenGroups.has(g)) return;
     for (const lag of group) {
@@ -32,8 +32,8 @@ function drawLagRow(context, width, height, study, head, top) {
   context.font = `10px ${FONT}`;
   context.textAlign = "center";
   context.textBaseline = "bottom";
-  const every = Math.max(1, Math.ceil(18 / slot));
-  if (study.lags.length <= 40) for (let k = 0; k < shares.length; k += every) context.fillText(study.lags[k], (k + 0.5) * slot, height);
+  const every = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000].find((count) => count * slot >= 18) || 1000;
+  study.lags.forEach((lag, k) => { if (every === 1 || k === 0 || lag % every === 0) if (k === 0 || k * slot >= 18) context.fillText(lag, (k + 0.5) * slot, height); });
 }
 
 function lagsPanel(study, span, spec) {
@@ -54,14 +54,14 @@ function lagsPanel(study, span, spec) {
         context.fillStyle = ink("text");
         context.font = `12px ${FONT}`;
         context.textAlign = "right";
-        context.fillText(`head ${head + 1}`, -8, 50);
+        context.fillText(study.watched ? toolName(state.block, head) : `head ${head + 1}`, -8, 50);
         drawLagRow(context, 414, 100, study, head, study.lagTop);
         context.restore();
       }));
     },
   });
   const list = h("div", { class: "lags" });
-  panel.body.append(list, h("p", { class: "readout" }, `Lag 1 is the query's own token. A full bar is a share of ${shown(study.lagTop)}.`));
+  panel.body.append(list, h("p", { class: "readout" }, `Lag 1 is the query's own token, lag 2 the previous one. A full bar is a share of ${shown(study.lagTop)}.`));
   const rows = Array.from({ length: study.heads }, (_, head) => {
     const view = makeCanvas("", () => (study.heads > 6 ? 46 : study.heads > 3 ? 70 : 104), (context, w, hgt) => drawLagRow(context, w, hgt, study, head, study.lagTop));
     const name = h("span", { class: "strip-name" });
@@ -71,7 +71,7 @@ function lagsPanel(study, span, spec) {
   });
   on("view", () => rows.forEach(({ head, name, row }) => {
     row.hidden = state.hiddenHeads.has(head);
-    name.replaceChildren(swatch(headColour(head)), `head ${head + 1}`);
+    name.replaceChildren(swatch(headColour(head)), headLabel(study, head));
   }));
   on("moment", () => {
     const run = chosenRun(study);
@@ -81,7 +81,7 @@ function lagsPanel(study, span, spec) {
       view.paint();
       const shares = lagColumn(study, run, i, head);
       const best = shares.reduce((top, share, k) => (share > shares[top] ? k : top), 0);
-      view.canvas.setAttribute("aria-label", `Attention of head ${head + 1} by lag at ${study.unit} ${shownTime(run.steps[i])}; most on lag ${study.lags[best]}, ${shown(shares[best])}`);
+      view.canvas.setAttribute("aria-label", `Attention of ${headLabel(study, head)} by lag at ${study.unit} ${shownTime(run.steps[i])}; most on ${lagName(study.lags[best])}, ${shown(shares[best])}`);
     }
   });
   return panel.root;

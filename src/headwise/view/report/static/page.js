@@ -15,7 +15,7 @@ async function readStudy(data, index) {
   })));
   const c = data.coordinates;
   const study = {
-    index, label: data.label, unit: data.unit, coordinates: c, groups: data.groups, report: data.report, runs,
+    index, label: data.label, unit: data.unit, watched: data.watched, kinds: data.kinds, coordinates: c, groups: data.groups, report: data.report, runs,
     heads: (c.head || []).length, blocks: Math.max(1, (c.block || []).length), lags: c.lag || [], queries: c.query || [], keys: c.key || [],
     times: [...new Set(runs.flatMap((run) => run.steps))].sort((a, b) => a - b),
   };
@@ -47,7 +47,7 @@ function variableOf(kind) {
 }
 
 function headingOf(spec) {
-  return { title: spec.title, about: page.variables[spec.variables[0].name].about };
+  return { title: spec.title, about: spec.about };
 }
 
 async function loadMaps(run) {
@@ -70,11 +70,23 @@ function chips() {
     group.append(...buttons);
     bar.append(group);
   };
-  if (heads > 1) row("Heads", Array.from({ length: heads }, (_, k) => `head ${k + 1}`), state.hiddenHeads, (k) => swatch(headColour(k)));
+  if (heads > 1) row("Heads", Array.from({ length: heads }, (_, k) => studies.every((study) => study.watched) ? `head ${k + 1} · H${k}` : `head ${k + 1}`), state.hiddenHeads, (k) => swatch(headColour(k)));
   const alike = studies.every((study) => JSON.stringify(study.groups) === JSON.stringify(groups && groups.groups));
   const named = (lags, g) => groups.groupNames[g] + (alike ? ` ${lags.length > 1 ? "lags" : "lag"} ${lagText(lags)}` : "");
   if (groups) row("Groups", groups.groups.map(named), state.hiddenGroups, (g) => lineSample(groupColour(g), groupDash(g)));
   return bar.childElementCount ? bar : null;
+}
+
+// Where the page opens: at the first evaluation after the first event and in its block, or at the end where there is no
+// event, since all trainings begin alike.
+function openAtFirstEvent() {
+  const found = studies.flatMap((study) => {
+    const { offshoots, doing } = chosenRun(study).events;
+    const events = [...offshoots, ...(study.watched ? doing.map(({ start, block }) => ({ step: start, block })) : [])];
+    return events.map(({ step, block }) => ({ time: clock.toMain(study.index, step), block }));
+  }).sort((a, b) => a.time - b.time);
+  if (found.length && !state.block) state.block = found[0].block - 1;
+  return found.length ? clock.frames.find((time) => time >= found[0].time) ?? clock.range[1] : clock.range[1];
 }
 
 function lagText(lags) {
@@ -90,11 +102,17 @@ function layOut() {
   const several = studies.length > 1;
   const hasMaps = (study) => study.runs.some((run) => run.packedMaps) && study.queries.length > 0;
   const hasLags = (study) => study.hasLags;
+  const hasRoles = (study) => study.watched && study.heads > 0;
+  const hasPairs = (study) => study.heads > 1 && page.panels.some(({ kind, variables }) => kind === "pairs" && variables.some(({ name }) => study.runs.some((run) => run.curves[name])));
+  const beside = studies.some(hasMaps) ? 4 : studies.some(hasPairs) && studies.some(hasLags) ? 6 : 12;
   const drawings = {
+    grid: [hasRoles, gridPanel, 6],
+    doing: [hasRoles, doingPanel, 6],
+    pairs: [hasPairs, pairsPanel, studies.some(hasLags) ? 6 : 12],
     strips: [hasLags, stripsPanel, 12],
     overlay: [hasMaps, overlayPanel, 4],
     singles: [hasMaps, singlesPanel, studies.some(hasLags) ? 4 : 8],
-    lags: [hasLags, lagsPanel, studies.some(hasMaps) ? 4 : 12],
+    lags: [hasLags, lagsPanel, beside],
   };
   for (const spec of page.panels.filter(({ kind }) => kind in drawings)) {
     const [has, make, span] = drawings[spec.kind];
@@ -122,7 +140,7 @@ async function start() {
   page.studies = null;
   const time = recallPlace(studies);
   clock = makeClock(studies);
-  state.time = clock.snap(time ?? clock.range[0]);
+  state.time = clock.snap(time ?? openAtFirstEvent());
   layOut();
   wireDock();
   themeListeners.push(() => changed("axis"));
@@ -134,6 +152,7 @@ async function start() {
     ready: true, goTo, times: () => Array.from(clock.frames), time: () => state.time,
     attention: (study = 0) => { const maps = currentMaps(studies[study]); return { step: maps.step, values: Array.from({ length: maps.heads }, (_, k) => Array.from(maps.head(k))) }; },
     settled: () => pending.size === 0,
+    redrawn: (time) => { goTo(time); const start = performance.now(); redraw(); return performance.now() - start; },
   };
 }
 

@@ -8,7 +8,13 @@ function makePanel({ title, about, study, span, table, image }) {
   const tools = h("div", { class: "tools" });
   const body = h("div", { class: "panel-body" });
   const heading = h("h3", { id, title: about }, title);
-  const root = h("section", { class: `panel span-${span}`, "aria-labelledby": id }, h("header", {}, heading, tools), body);
+  const line = h("p", { class: "about", id: `${id}-about`, hidden: true }, about || "");
+  const ask = h("button", {
+    type: "button", class: "small ask", "aria-expanded": "false", "aria-controls": line.id, "aria-label": `What is ${title}${of}?`,
+    onclick: () => { line.hidden = !line.hidden; ask.setAttribute("aria-expanded", String(!line.hidden)); },
+  }, "?");
+  const explain = (text) => { heading.title = text; line.textContent = text; };
+  const root = h("section", { class: `panel span-${span}`, "aria-labelledby": id }, h("header", {}, heading, ask, tools), line, body);
   if (study && studies.length > 1) heading.append(h("span", { class: "of" }, study.label));
   const now = () => (study ? study.unit : "step") + " " + shownTime(study ? clock.toStudy(study.index, state.time) : state.time);
   if (image) {
@@ -23,7 +29,7 @@ function makePanel({ title, about, study, span, table, image }) {
       onclick: () => saveTable(fileName([title, of], "csv"), table()),
     }, "CSV"));
   }
-  return { root, body, tools, heading };
+  return { root, body, tools, heading, explain };
 }
 
 // Only what is on the screen, or about to be, is painted; the rest waits here until it is scrolled to or printed.

@@ -55,13 +55,21 @@ function drawStrip(context, width, height, study, head) {
   drawCopying(context, width, study, head);
 }
 
+// What the report says of a head, on a bar over its strip: patterns that it copies, or roles of somebody's own model.
+function barsOf(study, head) {
+  const { patterns, doing } = chosenRun(study).events;
+  if (!study.watched) return copiedBy(study, head).map(({ start, end, pattern }) => ({ start, end, colour: groupColour(Math.max(0, patterns.indexOf(pattern))), text: `copies ${patternName(pattern)}`, short: patternName(pattern) }));
+  return doing.filter((one) => one.block === state.block + 1 && one.head === head + 1).map(({ start, end, role }) => {
+    const { colour, text, short } = kindOf(study, role);
+    return { start, end, colour, text, short };
+  });
+}
+
 function drawCopying(context, width, study, head) {
-  const { patterns } = chosenRun(study).events;
   context.fillStyle = ink("ahead");
   context.fillRect(0, 0, width, STRIP.bar);
-  for (const { start, end, pattern } of copiedBy(study, head)) {
+  for (const { start, end, colour, text, short } of barsOf(study, head)) {
     const from = clock.position(clock.toMain(study.index, start)) * width, to = clock.position(clock.toMain(study.index, end)) * width;
-    const colour = groupColour(Math.max(0, patterns.indexOf(pattern)));
     context.fillStyle = colour;
     context.fillRect(from, 0, Math.max(1, to - from), STRIP.bar);
     const [r, g, b] = rgb(colour);
@@ -69,7 +77,8 @@ function drawCopying(context, width, study, head) {
     context.font = `600 10px ${FONT}`;
     context.textBaseline = "middle";
     context.textAlign = "left";
-    if (to - from > 26) context.fillText(`copies ${patternName(pattern)}`.slice(to - from > 70 ? 0 : 7), from + 5, STRIP.bar / 2 + 0.5);
+    const words = [text, short].find((one) => context.measureText(one).width < to - from - 8);
+    if (words) context.fillText(words, from + 5, STRIP.bar / 2 + 0.5);
     context.fillStyle = ink("card");
     if (from > 1) context.fillRect(from - 1, 0, 2, STRIP.bar);
   }
@@ -100,7 +109,7 @@ function stripsPanel(study, span, spec) {
         context.fillStyle = ink("text");
         context.font = `12px ${FONT}`;
         context.textAlign = "right";
-        context.fillText(`head ${head + 1}`, -8, tall / 2);
+        context.fillText(study.watched ? toolName(state.block, head) : `head ${head + 1}`, -8, tall / 2);
         drawStrip(context, 820, tall, study, head);
         context.restore();
       }));
@@ -122,7 +131,8 @@ function stripsPanel(study, span, spec) {
     for (const { head, view, name, row } of views) {
       row.hidden = state.hiddenHeads.has(head);
       if (row.hidden) continue;
-      name.replaceChildren(swatch(headColour(head)), `head ${head + 1}`);
+      name.replaceChildren(swatch(headColour(head)), headLabel(study, head));
+      if (study.watched) view.canvas.setAttribute("aria-label", `Attention of ${headLabel(study, head)} by lag over training: ${barsOf(study, head).map(({ text, start, end }) => `${text} from ${study.unit} ${shownTime(start)} to ${shownTime(end)}`).join(", ") || "no role"}`);
       view.paint();
     }
   });

@@ -1,0 +1,102 @@
+"""Trajectories of watched models from formulas: heads that take up a lag or induction at known steps."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from headwise.core.trajectory import assemble, head_overlap
+from headwise.view.report import Member
+
+ROLES = ("self", "previous", "first", "window", "induction", "duplicate", "diffuse")
+INDUCTION, PREVIOUS, LAG = "induction", "previous", 7
+LENGTH = 64
+EVEN = np.array([sum(1 / n for n in range(lag, LENGTH + 1)) / LENGTH for lag in range(1, LENGTH + 1)])
+"""Share of each lag under even attention over queries 1 to 64."""
+
+
+def taken_up(block: int, head: int) -> tuple[str, float] | None:
+    """Which role a head has in the end and the step at which it is half way there; None for most."""
+    return {
+        (0, 0): (PREVIOUS, 300.0),
+        (0, 1): (f"lag {LAG}", 420.0),
+        (1, 0): (INDUCTION, 600.0),
+        (1, 1): (INDUCTION, 640.0),
+    }.get((block, head))
+
+
+def watched_trajectory(
+    *, blocks: int = 2, heads: int = 4, looks: int = 41, steps: int = 1000, predictors: bool = True
+) -> xr.Dataset:
+    """Everything that a watch records, with the noise of a batch of 16 sequences."""
+    random = np.random.default_rng(0)
+    times = np.linspace(0, steps, looks).round() if looks > 1 else np.array([float(steps)])
+    lags = np.arange(1, LENGTH + 1)
+    shares = np.empty((looks, blocks, heads, LENGTH))
+    scores = 0.02 * random.standard_normal((looks, blocks, heads, len(ROLES)))
+    chance = np.full_like(scores, 0.05)
+    for block in range(blocks):
+        for head in range(heads):
+            role, at = taken_up(block, head) or ("", 0.0)
+            risen = 0.9 / (1 + np.exp(-(times - at) / 15)) if role else np.zeros(looks)
+            target = np.zeros(LENGTH)
+            if role in (PREVIOUS, f"lag {LAG}"):
+                target[(2 if role == PREVIOUS else LAG) - 1] = 1.0
+                shares[:, block, head] = (1 - risen)[:, None] * EVEN + risen[:, None] * target
+            else:
+                shares[:, block, head] = EVEN
+            if role in ROLES:
+                scores[:, block, head, ROLES.index(role)] += risen
+    shares *= 1 + 0.01 * random.standard_normal(shares.shape)
+    shares /= shares.sum(-1, keepdims=True)
+    loss = 1.0 + 2.0 / (1 + np.exp((times - 310) / 15)) + 1.0 / (1 + np.exp((times - 610) / 15))
+    noisy = loss[:, None] + 0.01 * random.standard_normal((looks, 2))
+    pairs = random.standard_normal((looks, blocks, heads, 3))
+    writes = np.einsum("lbhx,lbgx->lbhg", pairs, pairs)
+    size = np.sqrt(np.einsum("lbhh->lbh", writes))
+    variables: dict[str, Any] = {
+        "attention_by_lag": shares,
+        "attention_entropy": -(shares * np.log(shares)).sum(-1),
+        "attention_concentration": (shares**2).sum(-1),
+        "attention_on": np.zeros((looks, blocks, heads, 4)),
+        "head_overlap": head_overlap(shares),
+        "write_alignment": writes / size[..., :, None] / size[..., None, :],
+        "lag_chance": np.tile(EVEN, (looks, 1)),
+        "lag_error": np.full_like(shares, 0.002),
+        "role_score": scores,
+        "role_chance": chance,
+        "role_fold": np.repeat(scores[:, None], 4, axis=1),
+        "loss": noisy,
+        "loss_spread": np.full((looks, 2), 0.2),
+        "loss_count": np.full((looks, 2), 16.0),
+        "loss_time": np.repeat(times[:, None], 2, axis=1),
+    }
+    coordinates: dict[str, Any] = {
+        "step": times,
+        "lag": lags,
+        "place": ["self", "previous", "first", "induction"],
+        "role": list(ROLES),
+        "split": ["look", "train"],
+    }
+    if predictors:
+        variables["kl"] = np.stack([np.abs(loss - level) + 0.1 for level in (3.5, 2.0, 1.0)], axis=1)
+        coordinates["predictor"] = ["unigram", "bigram", "trigram"]
+    attributes = {
+        "source": "probe",
+        "adapter": "hugging_face",
+        "model": "GPT2LMHeadModel",
+        "layers": [f"transformer.h.{block}.attn" for block in range(blocks)],
+        "notes": [],
+        "shown": {"sequences": 16, "positions": LENGTH, "different_tokens": 50},
+        "role_queries": dict.fromkeys(ROLES, 900),
+        "every": 5,
+    }
+    return assemble(variables, coordinates, attributes)
+
+
+def watched_member(label: str = "made from formulas", **shape: Any) -> Member:
+    """A watch as it comes back from its run directory."""
+    config = {"source": "watch", "label": label, "model": "GPT2LMHeadModel", "seed": 0}
+    return Member(watched_trajectory(**shape), "0123abcd-s0", seed=0, config=config)
