@@ -31,10 +31,10 @@ def test_chance_is_read_then_derived_then_assumed() -> None:
     np.testing.assert_allclose(chance_of_lags(run), 1 / 12)
     queries = run.assign_coords(query=[6, 7])
     expected = np.where(np.arange(1, 13) <= 6, (1 / 6 + 1 / 7) / 2, np.where(np.arange(1, 13) == 7, 1 / 14, 0))
-    np.testing.assert_allclose(chance_of_lags(queries)[0], expected)
+    np.testing.assert_allclose(chance_of_lags(queries)[0, 0], expected)
     recorded = np.linspace(0.2, 0.01, 12)
     with_chance = queries.assign(lag_chance=(("step", "lag"), np.tile(recorded, (101, 1))))
-    np.testing.assert_allclose(chance_of_lags(with_chance)[3], recorded)
+    np.testing.assert_allclose(chance_of_lags(with_chance)[3, 0], recorded)
 
 
 def test_lags_ahead_are_no_reason_for_less_chance() -> None:

@@ -12,6 +12,8 @@ from headwise.core.trajectory import assemble
 from headwise.phases.config import DEFAULT
 from headwise.phases.detection import detect
 from headwise.phases.drops import find_drops
+from headwise.phases.loss import read_loss
+from headwise.phases.plateaus import find_plateaus
 from headwise.phases.series import Series, noise_level
 
 
@@ -73,7 +75,40 @@ def test_the_wobble_of_an_optimiser_is_no_stage() -> None:
 def test_a_run_that_ends_while_the_loss_falls_does_not_end_a_stage() -> None:
     report = detect(lag_run([[{}, {}]], loss=falling(400, 990)))
     assert report.loss.boundaries == pytest.approx((400,), abs=15)
-    assert any("falling fast at the end" in note for note in report.notes)
+    (item,) = report.undecided
+    assert (item.what, item.block, item.head) == ("a drop of the loss of its own", None, None)
+    assert "falling fast at the end" in item.reason
+    assert item.step == pytest.approx(990, abs=20)
+    assert report.to_json()["undecided"][0]["reason"] == item.reason
+
+
+def test_a_drop_right_after_another_one_cannot_be_told_from_it() -> None:
+    report = detect(lag_run([[{}, {}]], loss=falling(400, 480)))
+    assert report.loss.boundaries == pytest.approx((400,), abs=15)
+    (item,) = report.undecided
+    assert item.step == pytest.approx(480, abs=15)
+    assert "both may be one" in item.reason
+    assert f"cannot tell: {item.what} at" in " ".join(str(report).split())
+
+
+@pytest.mark.parametrize("place", [3, 10, 40])
+@pytest.mark.parametrize("height", [0.5, 3.0])
+def test_a_single_spike_on_a_falling_loss_is_no_drop(place: int, height: float) -> None:
+    """A running median would put the spike on its neighbour, which makes a step on a steep slope."""
+    loss = 1 + 4 * np.exp(-STEPS / 150)
+    loss[place] += height
+    assert drops(loss) == []
+
+
+def test_an_excess_loss_that_rests_nowhere_is_read_by_its_drops() -> None:
+    """From a large start the loss falls all the time, at a rate that rises and sinks again twice."""
+    faster = 0.006 * np.exp(-(((STEPS - 145) / 30) ** 2)) + 0.006 * np.exp(-(((STEPS - 300) / 40) ** 2))
+    excess = 0.09 + 1.9 * np.exp(-STEPS / 30) + 1.5 * np.exp(-10 * np.cumsum(0.004 + faster))
+    found = read_loss(STEPS, excess, DEFAULT)
+    assert len(find_plateaus(Series(STEPS, excess[:, None]), DEFAULT)) == 1
+    assert found.boundaries == pytest.approx((145, 300), abs=25)
+    assert read_loss(STEPS, 7 * excess, DEFAULT).boundaries == pytest.approx(found.boundaries)
+    assert read_loss(STEPS, np.exp(-STEPS / 100) + 0.02, DEFAULT).stages == ()
 
 
 def test_no_drop_is_no_stage_and_no_agreement() -> None:

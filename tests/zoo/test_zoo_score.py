@@ -15,8 +15,9 @@ from headwise.zoo.__main__ import PARTS, main
 from headwise.zoo.matching import match
 from headwise.zoo.page import render
 from headwise.zoo.reported import Statement, anything, statements
-from headwise.zoo.score import RunScore, score_zoo, share, summary
+from headwise.zoo.score import RunScore, score_zoo, summary
 from headwise.zoo.truth.event import WHATS, Event
+from headwise.zoo.wilson import share
 
 REPORT: dict[str, Any] = {
     "stages": {

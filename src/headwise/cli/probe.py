@@ -40,6 +40,12 @@ def add(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="text like the model's, as ids or text: compare it with n-gram predictors",
     )
+    parser.add_argument(
+        "--classes",
+        type=path_argument,
+        metavar="FILE",
+        help='token ids by name as JSON, such as {"newline": [10]}: each class is a role of its own',
+    )
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed of drawn sequences (default: 0)")
     parser.add_argument(
         "--no-induction",
@@ -83,6 +89,7 @@ def run(arguments: argparse.Namespace, extra: list[str]) -> int:
             length=arguments.length,
             lags=arguments.lags,
             corpus=arguments.corpus,
+            classes=arguments.classes,
             seed=arguments.seed,
             induction=arguments.induction,
             on_corrupt=arguments.on_corrupt,

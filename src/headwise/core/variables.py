@@ -364,7 +364,17 @@ ROWS: tuple[Variable, ...] = (
         ("step", "lag"),
         "Chance of a lag",
         "Share of each lag if every counted query looked evenly at all that it can see: the mean of 1/n over queries "
-        "that see n tokens, this lag among them.",
+        "that see n tokens, this lag among them. Of the first block.",
+        unit="share",
+        limits=SHARE,
+        gathered=(),
+        page=(),
+    ),
+    Variable(
+        "lag_chance_by_block",
+        ("step", "block", "lag"),
+        "Chance of a lag by block",
+        "The same in each block: a sliding window leaves the queries of one block less to see than those of another.",
         unit="share",
         limits=SHARE,
         gathered=(),

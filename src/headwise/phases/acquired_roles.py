@@ -97,7 +97,7 @@ def thresholds_of_roles(thresholds: Thresholds) -> Thresholds:
 def _lag_scores(source: HeadSource | str) -> _Curves | None:
     if isinstance(source, str) or source.attention is None or source.chance is None:
         return None
-    chance = np.broadcast_to(source.chance[:, None, None], source.attention.shape)
+    chance = np.broadcast_to(source.chance[:, :, None], source.attention.shape)
     error = None if source.error is None else source.error / np.maximum(1 - chance, 1e-12)
     names = tuple(role_of_lag(lag) for lag in source.lags)
     return _Curves(source.steps, names, excess_share(source.attention, chance), chance, error)

@@ -37,4 +37,4 @@ def short_context(source: HeadSource | str) -> bool:
     """Whether no query sees as many tokens as it takes."""
     if isinstance(source, str) or source.chance is None:
         return False
-    return int((source.chance[-1] > 0).sum()) < SHORT
+    return int((source.chance[-1] > 0).sum(axis=-1).max()) < SHORT

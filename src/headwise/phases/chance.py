@@ -19,21 +19,31 @@ OWN_TOKEN = 1
 
 
 def chance_of_lags(trajectory: xr.Dataset) -> np.ndarray:
-    """Chance u of each recorded lag, (step, lag): as recorded, else from the counted queries, else all lags alike.
+    """Chance u of each recorded lag in each block, (step, block, lag): as recorded, else from the counted queries, else
+    all lags alike.
 
     A flow has one query that sees every position. Where nothing says which queries were counted, each is taken to see
     every recorded lag on its side: too much for lags that few queries see, so that nothing is called a pattern there.
     """
     lags = trajectory["attention_by_lag"]["lag"].values
-    steps = trajectory.sizes["step"]
+    shape = (trajectory.sizes["step"], trajectory.sizes["block"], len(lags))
     even = 1.0 / max(int((lags >= OWN_TOKEN).sum()), int((lags <= OWN_TOKEN).sum()))
-    fallback = np.full((steps, len(lags)), even)
-    if "lag_chance" in trajectory:
-        recorded = np.asarray(trajectory["lag_chance"].transpose("step", "lag").values, dtype=float)
+    fallback = np.full(shape, even)
+    recorded = _recorded(trajectory)
+    if recorded is not None:
         return np.where(np.isfinite(recorded), recorded, fallback)
     if "query" in trajectory.coords and attribute(trajectory, "source") != "flow" and (lags >= OWN_TOKEN).all():
-        return np.tile(even_attention(trajectory["query"].values, lags), (steps, 1))
+        return np.tile(even_attention(trajectory["query"].values, lags), (*shape[:2], 1))
     return fallback
+
+
+def _recorded(trajectory: xr.Dataset) -> np.ndarray | None:
+    """(step, block, lag), or (step, 1, lag) where it was recorded for all blocks together."""
+    if "lag_chance_by_block" in trajectory:
+        return np.asarray(trajectory["lag_chance_by_block"].transpose("step", "block", "lag").values, dtype=float)
+    if "lag_chance" in trajectory:
+        return np.asarray(trajectory["lag_chance"].transpose("step", "lag").values, dtype=float)[:, None]
+    return None
 
 
 def even_attention(seen: Sequence[int] | np.ndarray, lags: Sequence[int] | np.ndarray) -> np.ndarray:

@@ -86,7 +86,12 @@ def detect(run: xr.Dataset, *, groups: Groups = "given", thresholds: Thresholds 
         notes=(*(note for view in views.values() for note in view.notes), *notes),
         roles=roles,
         transitions=tuple(find_transitions(_taken_up(source, blocks, roles, trajectory), drop_parts(loss))),
-        undecided=(*function.undecided, *(item for block in events for item in open_changes(block)), *open_roles),
+        undecided=(
+            *function.undecided,
+            *loss.undecided,
+            *(item for block in events for item in open_changes(block)),
+            *open_roles,
+        ),
         found=not isinstance(source, str) and source.found,
     )
 
@@ -211,7 +216,7 @@ def _index(source: HeadSource, trajectory: xr.Dataset, notes: list[str]) -> tupl
         return source.steps, None
     if source.attention is not None and source.chance is not None:
         blocks = range(source.attention.shape[1])
-        index = [competition_index(source.attention[:, b], source.chance) for b in blocks]
+        index = [competition_index(source.attention[:, b], source.chance[:, b]) for b in blocks]
         return source.steps, np.stack(index, axis=1)
     if "head_overlap" in trajectory:
         overlap = trajectory["head_overlap"].sel(step=source.steps).values

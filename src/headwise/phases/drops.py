@@ -39,6 +39,8 @@ ABOVE_ROUGH = 12.0
 """A drop is larger by this factor than the roughness of the loss around it."""
 AROUND = 21
 """Looks over which roughness is taken."""
+FAR_OFF = 10.0
+"""A single look that is off both its neighbours by this many times the roughness around it is a spike."""
 RISEN = 3.0
 """A drop is larger than anything the loss rose by until then, by this factor."""
 
@@ -71,7 +73,7 @@ class _Place:
 
 def find_drops(series: Series, noise: float, thresholds: Thresholds) -> list[Drop]:
     """Drops in time order, of one curve (step,): those of the loss itself, and of its logarithm those beside them."""
-    curve = without_spikes(series.values)
+    curve = without_spikes(spikes_bridged(series.steps, series.values))
     span = float(np.ptp(curve))
     if span == 0:
         return []
@@ -97,6 +99,23 @@ def roughness(steps: np.ndarray, values: np.ndarray) -> np.ndarray:
     off = np.abs(values[1:-1] - (1 - part) * values[:-2] - part * values[2:])
     padded = np.pad(off, (1, 1), mode="edge")
     return np.asarray(median_filter(padded, size=AROUND, mode="nearest") / (0.6745 * np.sqrt(1.5)))
+
+
+def spikes_bridged(steps: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """The curve with every spike put on the line between its neighbours.
+
+    A running median puts a spike on the value beside it, which on a falling curve makes a step where there was none.
+    """
+    if len(values) < 3:
+        return values
+    before, after = values[1:-1] - values[:-2], values[1:-1] - values[2:]
+    off = np.minimum(np.abs(before), np.abs(after))
+    far = (before * after > 0) & (off > FAR_OFF * roughness(steps, values)[1:-1])
+    # The looks beside a spike may lie far off too, because of it: the furthest off is the spike.
+    size = np.where(far, np.abs(before + after), 0.0)
+    alone = far & (size > np.append(size[1:], 0.0)) & (size >= np.insert(size[:-1], 0, 0.0))
+    good = np.concatenate([[True], ~alone, [True]])
+    return np.asarray(np.interp(steps, steps[good], values[good]))
 
 
 def _without_wobble(steps: np.ndarray, values: np.ndarray, curve: np.ndarray, drops: list[Drop]) -> list[Drop]:

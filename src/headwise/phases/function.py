@@ -33,7 +33,6 @@ from headwise.phases.nearest_predictor import (
 from headwise.phases.plateaus import Plateau, find_plateaus
 from headwise.phases.predictor_text import closest_text, nearest_sentences, open_choice
 from headwise.phases.series import Series, finite_series
-from headwise.phases.undecided import Undecided
 from headwise.phases.views import Stage, View, unreadable
 
 PREFERRED = ("bayes", "prefix", "window")
@@ -55,7 +54,6 @@ class FunctionView(View):
     nearest: tuple[Nearest, ...] = ()
     closest: tuple[Closest, ...] = ()
     alike: tuple[tuple[str, ...], ...] = ()
-    undecided: tuple[Undecided, ...] = ()
 
     @property
     def sentences(self) -> tuple[str, ...]:

@@ -4,8 +4,11 @@ A stage is a plateau between two drops. The score of a stage is its flatness, th
 band. Nothing is assumed about predictors, heads or groups, and the number of stages is found, not given. One stage is
 no finding: where no drop separates two plateaus the view says that it found none, and why.
 
-An excess loss has a known lower end, so equal ratios count equally (`plateaus`) and scaling it moves nothing. Any other
-loss is read as it is (`drops`). A plateau at the value of the first evaluation is labelled as the initial one.
+An excess loss has a known lower end, so equal ratios count equally (`plateaus`) and scaling it moves nothing. Where it
+rests nowhere, as from a large start, it has no plateaus to cut it by, but it may still speed up and slow down; it is
+then read like any other loss, by its drops (`drops`). A drop that comes too soon after another one, or that nothing
+shows to have ended, is not called a stage: that cannot be told. A plateau at the value of the first evaluation is
+labelled as the initial one.
 """
 
 from __future__ import annotations
@@ -18,7 +21,8 @@ from headwise.phases.config import Thresholds
 from headwise.phases.drops import Drop, find_drops
 from headwise.phases.loss_source import LossSource
 from headwise.phases.plateaus import Plateau, find_plateaus
-from headwise.phases.series import Series, finite_series
+from headwise.phases.series import Series, finite_series, noise_level
+from headwise.phases.undecided import Undecided
 from headwise.phases.views import Stage, View, unreadable
 
 INITIAL = "initial plateau"
@@ -28,7 +32,8 @@ def read_loss(steps: np.ndarray, excess: np.ndarray, thresholds: Thresholds) -> 
     """Stages of an excess loss (or of any loss minus its lower bound) over steps."""
     series, lost = finite_series(steps, excess)
     notes = (f"loss: {len(lost)} evaluations are not finite and were left out",) if len(lost) else ()
-    return read_loss_source(LossSource(series, 0.0, True, notes), thresholds)
+    noise = float(noise_level(series.values)[0])
+    return read_loss_source(LossSource(series, noise, True, notes), thresholds)
 
 
 def read_loss_source(source: LossSource, thresholds: Thresholds) -> View:
@@ -39,27 +44,16 @@ def read_loss_source(source: LossSource, thresholds: Thresholds) -> View:
             f"loss: {len(series.steps)} finite evaluations are too few for stages; "
             f"evaluate at least {thresholds.evaluations} times"
         )
-    notes = list(source.notes)
-    if source.excess:
-        plateaus = find_plateaus(series, thresholds)
-        reason = "it never speeds up again between two plateaus"
-    else:
+    plateaus = find_plateaus(series, thresholds) if source.excess else []
+    undecided: tuple[Undecided, ...] = ()
+    if len(plateaus) < 2:
         curve = Series(series.steps, series.values[:, 0])
         drops = find_drops(curve, source.noise, thresholds)
         plateaus = _plateaus(curve, [drop for drop in drops if drop.framed and drop.apart], thresholds)
-        reason = "it never speeds up again after a slower stretch" if source.moves else "it does not move"
-        notes += [
-            f"loss: it is falling fast at the end, since {drop.interval[0]:.4g}; whether a stage ends there shows later"
-            for drop in drops
-            if not drop.framed
-        ]
-        notes += [
-            f"loss: cannot tell whether the drop at {drop.middle:.4g} is one of its own; the stretch before it is short"
-            for drop in drops
-            if drop.framed and not drop.apart
-        ]
+        undecided = tuple(_open(drop) for drop in drops if not (drop.framed and drop.apart))
     if len(plateaus) < 2:
-        return View((), (*notes, f"loss: no stage found: {reason}"))
+        reason = "it never speeds up again after a slower stretch" if source.moves else "it does not move"
+        return View((), (*source.notes, f"loss: no stage found: {reason}"), undecided=undecided)
     first = float(series.values[0, 0])
     stages = tuple(
         Stage(
@@ -71,7 +65,16 @@ def read_loss_source(source: LossSource, thresholds: Thresholds) -> View:
         )
         for i, plateau in enumerate(plateaus)
     )
-    return View(stages, tuple(notes))
+    return View(stages, source.notes, undecided=undecided)
+
+
+def _open(drop: Drop) -> Undecided:
+    """Why nobody can tell whether a stage begins with this drop."""
+    if not drop.framed:
+        reason = f"the loss is falling fast at the end, since {drop.interval[0]:.4g}; whether it rests shows later"
+    else:
+        reason = "the stretch since the drop before is short; both may be one"
+    return Undecided("a drop of the loss of its own", reason, step=drop.middle)
 
 
 def _plateaus(series: Series, drops: list[Drop], thresholds: Thresholds) -> list[Plateau]:

@@ -26,8 +26,8 @@ Groups = Literal["given", "found"]
 class HeadSource:
     """Finite pattern shares (step, block, head, pattern) and, where it is known, what they were read from.
 
-    `attention` is (step, block, head, lag), `error` its standard error where that was recorded, `chance` (step, lag)
-    what even attention gives. `found` says that the patterns were found in the attention and not given as groups.
+    `attention` is (step, block, head, lag), `error` its standard error where that was recorded, `chance` (step, block,
+    lag) what even attention gives. `found` says that the patterns were found in the attention and not given as groups.
     """
 
     steps: np.ndarray
@@ -106,9 +106,9 @@ def _from_lags(trajectory: xr.Dataset, groups: Groups) -> HeadSource | str:
 
 def _found(attention: np.ndarray, lags: list[int], chance: np.ndarray) -> tuple[list[Pattern], np.ndarray]:
     """The patterns of every block and the shares of all of them; a block has no share of what only others show."""
-    own = [find_patterns(attention[:, block], np.array(lags), chance) for block in range(attention.shape[1])]
+    own = [find_patterns(attention[:, block], np.array(lags), chance[:, block]) for block in range(attention.shape[1])]
     patterns = list({pattern.lags: pattern for block in own for pattern in block}.values())
-    shares = excess_shares(attention, lags, patterns, chance[:, None, None])
+    shares = excess_shares(attention, lags, patterns, chance[:, :, None])
     for block, shown in enumerate(own):
         shares[:, block, :, [i for i, pattern in enumerate(patterns) if pattern not in shown]] = 0
     return patterns, shares
@@ -120,7 +120,7 @@ def largest_lags(source: HeadSource, looks: int) -> np.ndarray | None:
     """
     if not source.found or source.attention is None or source.chance is None or not source.patterns:
         return None
-    excess = excess_share(source.attention[-looks:], source.chance[-looks:, None, None])
+    excess = excess_share(source.attention[-looks:], source.chance[-looks:, :, None])
     column = {lag: i for i, lag in enumerate(source.lags)}
     return np.stack([excess[..., [column[lag] for lag in p.lags]].max(axis=-1) for p in source.patterns], axis=-1)
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
+from headwise.phases.undecided import Undecided
+
 ViewName = Literal["function", "loss", "heads"]
 VIEWS: tuple[ViewName, ...] = get_args(ViewName)
 
@@ -29,7 +31,7 @@ class Stage:
 
 @dataclass(frozen=True)
 class View:
-    """Stages in time order and one sentence for each thing to know.
+    """Stages in time order, one sentence for each thing to know, and what cannot be told.
 
     No stages means that none were found where the view is `possible`, and that nobody could look where it is not.
     """
@@ -37,6 +39,7 @@ class View:
     stages: tuple[Stage, ...] = ()
     notes: tuple[str, ...] = field(default=())
     possible: bool = True
+    undecided: tuple[Undecided, ...] = field(default=(), kw_only=True)
 
     @property
     def boundaries(self) -> tuple[float, ...]:

@@ -21,6 +21,7 @@ from headwise.probe.lag_error import LagError
 from headwise.probe.role import Role, Seen
 from headwise.probe.role_sums import RoleSums
 from headwise.probe.shown import Shown
+from headwise.probe.sliding_window import sliding_window
 
 PLACES = ("self", "previous", "first", "induction")
 """Where a head may look that has a name of its own; `induction` is a score on sequences that repeat themselves."""
@@ -73,8 +74,10 @@ class BlockSums:
         require_distributions(a_BHQK, valid_BQ, name=self.name, resolution=resolution(layer.attention_BHQK))
         # Summing over sequences before anything else keeps the rest independent of the batch.
         map_HQK = _over_sequences(a_BHQK)
-        self._by_lag += _by_lag(map_HQK)
-        shown = self._shown(map_HQK, tokens_BS, valid_BK, shared)
+        by_lag = _by_lag(map_HQK)
+        self._by_lag += by_lag
+        window = sliding_window(map_HQK, by_lag, valid_BK)
+        shown = self._shown(map_HQK, tokens_BS, valid_BK, window=window, shared=shared)
         seen = Seen(a_BHQK, shown)
         seen.total_1HQK = map_HQK[None].to(a_BHQK.dtype)
         self.roles.add(seen)
@@ -88,20 +91,29 @@ class BlockSums:
             self._gram = None if layer.writes is None else self._gram + _gram(layer.writes, valid_BQ)
         return shown
 
-    def _shown(self, map_HQK: Tensor, tokens_BS: Tensor | None, valid_BK: Tensor, shared: Shown | None) -> Shown:
+    def _shown(
+        self,
+        map_HQK: Tensor,
+        tokens_BS: Tensor | None,
+        valid_BK: Tensor,
+        *,
+        window: tuple[int, int] | None,
+        shared: Shown | None,
+    ) -> Shown:
         """What this layer is measured against: what another layer was, if both saw the same."""
         ahead = bool((map_HQK.triu(1 + self.keys - self.queries) > 0).any())
         if tokens_BS is not None and tokens_BS.shape != valid_BK.shape:
             tokens_BS = None
         if (
             shared is not None
-            and (shared.ahead, shared.queries, shared.valid_BK.shape) == (ahead, self.queries, valid_BK.shape)
+            and (shared.ahead, shared.queries, shared.window) == (ahead, self.queries, window)
+            and shared.valid_BK.shape == valid_BK.shape
             and shared.valid_BK.device == valid_BK.device
             and bool((shared.valid_BK == valid_BK).all())
         ):
             return shared
         tokens = None if tokens_BS is None else tokens_BS.to(valid_BK.device)
-        return Shown(tokens, valid_BK, queries=self.queries, ahead=ahead)
+        return Shown(tokens, valid_BK, queries=self.queries, ahead=ahead, window=window)
 
     def _add_first(self, a_BHQK: Tensor, valid_BK: Tensor, valid_BQ: Tensor) -> None:
         """Attention on each sequence's first real token, by the queries after it."""
@@ -204,7 +216,7 @@ def _by_lag(map_HQK: Tensor) -> np.ndarray:
 
 def lag_chance(shown: Shown) -> tuple[np.ndarray, int]:
     """Attention by lag of even attention, summed over queries, for every lag of a square map; how many queries."""
-    return _by_lag(_summed(shown.even_BHQK, 0))[0], int(shown.counted_BQ.sum())
+    return shown.once("lag chance", lambda: (_by_lag(_summed(shown.even_BHQK, 0))[0], int(shown.counted_BQ.sum())))
 
 
 def _gram(writes: HeadWrites, valid_BQ: Tensor) -> np.ndarray:

@@ -34,6 +34,7 @@ from headwise.probe.losses import loss_variables
 from headwise.probe.probe_identity import first_looked_at, probe_identity, probe_path, require_own
 from headwise.probe.probing import Probe
 from headwise.probe.sequences import Kind, synthetic
+from headwise.probe.token_classes import Classes, require_in_vocabulary
 from headwise.probe.token_file import read_corpus, read_tokens
 from headwise.probe.weights import Pickle
 from headwise.store import RunDirectory, RunIdentity, check_writable, describe_run, now
@@ -48,6 +49,7 @@ def probe_checkpoints(
     *,
     tokens: Path | Kind,
     corpus: Path | None = None,
+    classes: Classes | None = None,
     out: Path,
     on_corrupt: OnCorrupt = "stop",
     pickle: Pickle = "refuse",
@@ -69,7 +71,11 @@ def probe_checkpoints(
         looked_at = read_looked_at(run)
         _require_unchanged(stored, looked_at, run, pickle=pickle, on_corrupt=on_corrupt, stop_asked=stop_asked)
         waiting = [checkpoint for checkpoint in stored if checkpoint.step > looked_at.last]
-        probe = _probe(stored, config, tokens, corpus, looked_at, run) if looked_at.steps else None
+
+        def new_probe() -> Probe:
+            return _probe(stored, config, tokens, corpus=corpus, classes=classes, looked_at=looked_at, run=run)
+
+        probe = new_probe() if looked_at.steps else None
         if not waiting and run.read_manifest() is not None:
             return run
         if looked_at.steps:
@@ -84,7 +90,7 @@ def probe_checkpoints(
                 raise Interrupted(f"interrupted before {checkpoint.path.name}; the same command resumes it")
             try:
                 if probe is None:
-                    probe = _probe(stored, config, tokens, corpus, looked_at, run)
+                    probe = new_probe()
                 opened = open_checkpoint(checkpoint, pickle=pickle)
                 content = opened.identity()
                 record = _look(probe, load_model(opened, device=device), checkpoint)
@@ -161,7 +167,9 @@ def _probe(
     stored: list[StoredModel],
     config: FolderConfig,
     tokens: Path | Kind,
+    *,
     corpus: Path | None,
+    classes: Classes | None,
     looked_at: LookedAt,
     run: RunDirectory,
 ) -> Probe:
@@ -176,6 +184,8 @@ def _probe(
     if size is None:
         assert problem is not None
         raise problem
+    if classes is not None:
+        require_in_vocabulary(classes, size)
     if isinstance(tokens, Path):
         shown = read_tokens(tokens, sequences=config.sequences, length=config.length, tokenizer=stored[0].path)
         if shown.min() < 0 or shown.max() >= size:
@@ -188,7 +198,7 @@ def _probe(
             f"records would not go with those in {run.path}; put it back, or remove that run to probe the folder anew"
         )
     counted = None if corpus is None else read_corpus(corpus, tokenizer=stored[0].path)
-    return Probe(shown, lags=config.lags, induction=config.induction, corpus=counted)
+    return Probe(shown, lags=config.lags, induction=config.induction, classes=classes, corpus=counted)
 
 
 def _look(probe: Probe, model: Any, checkpoint: StoredModel) -> dict[str, np.ndarray]:

@@ -12,6 +12,7 @@ from headwise.core.config import Config, validated
 from headwise.core.errors import ConfigError
 from headwise.probe.probing import Induction
 from headwise.probe.sequences import Kind
+from headwise.probe.token_classes import Classes, classes_digest
 
 
 class FolderConfig(Config):
@@ -24,9 +25,10 @@ class FolderConfig(Config):
     lags: Annotated[int, Field(ge=1, le=4096)] = 64
     induction: Induction = "on"
     measured: Annotated[
-        Literal["roles"], Field(description="what a record holds; a probe that held less is another run")
-    ] = "roles"
+        Literal["roles and windows"], Field(description="what a record holds; a probe that held less is another run")
+    ] = "roles and windows"
     corpus: Annotated[str | None, Field(description="digest of the file that n-grams are counted on")] = None
+    classes: Annotated[str | None, Field(description="digest of the token classes")] = None
     seed: Annotated[int, Field(ge=0)] = 0
 
 
@@ -40,12 +42,15 @@ def folder_config(
     induction: Induction,
     seed: int,
     corpus: Path | None = None,
+    classes: Classes | None = None,
 ) -> FolderConfig:
     """The settings of a probe; files of tokens are named by their content."""
     shown = file_digest(tokens, option="--tokens") if isinstance(tokens, Path) else tokens
     counted = None if corpus is None else file_digest(corpus, option="--corpus")
     values = {"source": folder.resolve().name, "tokens": shown, "sequences": sequences, "length": length}
-    return validated(FolderConfig, {**values, "lags": lags, "induction": induction, "corpus": counted, "seed": seed})
+    named = None if classes is None else classes_digest(classes)
+    kept = {"lags": lags, "induction": induction, "corpus": counted, "classes": named, "seed": seed}
+    return validated(FolderConfig, {**values, **kept})
 
 
 def file_digest(path: Path, *, option: str) -> str:

@@ -84,8 +84,8 @@ class LayerSums:
         self.queries, self.lags, self.roles, self.sequences = queries, lags, roles, sequences
         self.blocks: list[BlockSums] = []
         self.notes: list[str] = []
-        self._even: np.ndarray | None = None
-        self._even_count = 0
+        self._even: list[np.ndarray] = []
+        self._even_count: list[int] = []
         self._loss = LossAlone(model, queries=queries, ahead=False, distances=distances)
         self._shown: Shown | None = None
         self._part: Batch | None = None
@@ -102,12 +102,13 @@ class LayerSums:
         if self._next == len(self.blocks):
             block = BlockSums(layer, queries=self.queries, lags=self.lags, roles=self.roles, sequences=self.sequences)
             self.blocks.append(block)
+            self._even.append(np.zeros(2 * block.keys - 1))
+            self._even_count.append(0)
         self._shown = self.blocks[self._next].add(layer, token_ids(self._part), self._shown)
         self._loss.ahead = self._loss.ahead or self._shown.ahead
-        if self._next == 0:
-            even, count = lag_chance(self._shown)
-            self._even = even if self._even is None else self._even + even
-            self._even_count += count
+        even, count = lag_chance(self._shown)
+        self._even[self._next] += even
+        self._even_count[self._next] += count
         self._next += 1
 
     def output(self, output: Any) -> None:
@@ -129,9 +130,8 @@ class LayerSums:
         return self._loss.loss
 
     def lag_chance(self) -> np.ndarray:
-        """Even attention by lag, for every lag of a square map, ascending."""
-        assert self._even is not None
-        return self._even / max(self._even_count, 1)
+        """Even attention by lag in each layer, (blocks, lags), for every lag of a square map, ascending."""
+        return np.stack([even / max(count, 1) for even, count in zip(self._even, self._even_count, strict=True)])
 
 
 class RoleAlone:

@@ -15,6 +15,7 @@ from headwise.probe.folder import OnCorrupt, equal_checkpoints, probe_checkpoint
 from headwise.probe.folder_config import folder_config
 from headwise.probe.probing import Induction
 from headwise.probe.sequences import Kind
+from headwise.probe.token_classes import Classes, read_classes
 from headwise.probe.weights import Pickle
 from headwise.store import load_trajectory
 
@@ -82,6 +83,7 @@ def probe_folder(
     length: int = 64,
     lags: int = 64,
     corpus: Path | str | None = None,
+    classes: Path | str | Classes | None = None,
     seed: int = 0,
     induction: Induction = "on",
     on_corrupt: OnCorrupt = "stop",
@@ -96,7 +98,8 @@ def probe_folder(
     What the model is shown comes from the file `tokens` (ids as .npy or .json, text as .txt) or is drawn: `synthetic`
     is "random" (the default), "repeated" (a random half twice) or "markov" (few successors for each token). `lags` is
     how far back attention is kept. `corpus` is another such file, on which n-gram predictors are counted for the
-    model's distance to each. The same call again reads what is there and adds checkpoints that are new.
+    model's distance to each. `classes` is a JSON file of token ids by name, such as {"newline": [10]}, or such a
+    mapping: each is a role of its own. The same call again reads what is there and adds checkpoints that are new.
 
     >>> import tempfile
     >>> from headwise import probe_folder
@@ -113,6 +116,7 @@ def probe_folder(
     folder, out = Path(folder), Path(out)
     shown: Path | Kind = Path(tokens) if tokens is not None else synthetic or "random"
     counted = None if corpus is None else Path(corpus)
+    named = None if classes is None else read_classes(classes)
     config = folder_config(
         folder,
         tokens=shown,
@@ -121,6 +125,7 @@ def probe_folder(
         lags=lags,
         induction=induction,
         corpus=counted,
+        classes=named,
         seed=seed,
     )
     run = probe_checkpoints(
@@ -128,6 +133,7 @@ def probe_folder(
         config,
         tokens=shown,
         corpus=counted,
+        classes=named,
         out=out,
         on_corrupt=on_corrupt,
         pickle=pickle,

@@ -197,13 +197,15 @@ class Probe:
         scored = np.full((*places.shape[:2], 1), np.nan)
         if repeats is not None:
             scored = np.stack([layer.score() for layer in repeats])
+        chance = sums.lag_chance()[:, [column[lag] for lag in self.layout.lags]]
         record = {
             "attention_by_lag": shares[..., [column[lag] for lag in self.layout.lags]],
             "attention_entropy": np.stack([block.entropy() for block in blocks]),
             "attention_concentration": (shares**2).sum(-1),
             "attention_on": np.concatenate([places, scored], axis=-1),
             "head_overlap": head_overlap(shares),
-            "lag_chance": sums.lag_chance()[[column[lag] for lag in self.layout.lags]],
+            "lag_chance": chance[0],
+            "lag_chance_by_block": chance,
             "lag_error": np.stack([block.lag_error.of(self.layout.lags) for block in blocks]),
             **self._role_variables(sums, repeats),
         }

@@ -17,12 +17,22 @@ Kept = TypeVar("Kept")
 class Shown:
     """The sequences of one pass as one layer sees them; layers of a pass that see the same share one.
 
-    `ahead`: queries see what lies ahead of them, as in an encoder. Sliding windows and other masks of a model's own are
-    not known here: a query is taken to see every real token up to its own, or every real token of its sequence.
+    `ahead`: queries see what lies ahead of them, as in an encoder. `window`: the smallest and the largest lag that a
+    query can see, where a sliding window is shorter than the sequence (`sliding_window`). Other masks of a model's own
+    are not known here: a query is taken to see every real token up to its own, or every real token of its sequence.
     """
 
-    def __init__(self, tokens_BS: Tensor | None, valid_BK: Tensor, *, queries: int, ahead: bool) -> None:
+    def __init__(
+        self,
+        tokens_BS: Tensor | None,
+        valid_BK: Tensor,
+        *,
+        queries: int,
+        ahead: bool,
+        window: tuple[int, int] | None = None,
+    ) -> None:
         self.tokens_BS, self.valid_BK, self.queries, self.ahead = tokens_BS, valid_BK, queries, ahead
+        self.window = window
         self._kept: dict[Any, Any] = {}
 
     def once(self, key: object, compute: Callable[[], Kept]) -> Kept:
@@ -61,15 +71,24 @@ class Shown:
         return self.counted_BQ & (self.compared_Q > 1)
 
     @cached_property
+    def near_QK(self) -> Tensor:
+        """Keys in the window of the query, before it and ahead of it."""
+        near = torch.ones(self.queries, self.keys, dtype=torch.bool, device=self.valid_BK.device)
+        if self.window is None:
+            return near
+        smallest, largest = self.window
+        return near.tril(self.offset + 1 - smallest).triu(self.offset + 1 - largest)
+
+    @cached_property
     def earlier_QK(self) -> Tensor:
-        """Keys before the query or at it."""
-        return torch.ones(self.queries, self.keys, dtype=torch.bool, device=self.valid_BK.device).tril(self.offset)
+        """Keys before the query or at it, in its window."""
+        return self.near_QK.tril(self.offset)
 
     @cached_property
     def visible_BQK(self) -> Tensor:
         """Real keys that a counted query can see."""
         visible = self.valid_BK[:, None, :] & self.counted_BQ[:, :, None]
-        return visible if self.ahead else visible & self.earlier_QK
+        return visible & (self.near_QK if self.ahead else self.earlier_QK)
 
     @cached_property
     def seen_BQ(self) -> Tensor:

@@ -56,6 +56,7 @@ def _truth(given: argparse.Namespace) -> int:
 
 def _score(given: argparse.Namespace) -> int:
     from headwise.core.atomic import replace_file
+    from headwise.zoo.functions.score import score_functions
     from headwise.zoo.score import score_zoo
 
     path = given.scores / f"{given.part}.json"
@@ -64,10 +65,16 @@ def _score(given: argparse.Namespace) -> int:
             f"{path} is there, and the held-out part is scored once; choose another --scores to look again"
         )
     found = score_zoo(given.out / given.part, part=given.part, kinds=given.kinds, workers=given.workers)
+    found["functions"] = score_functions(given.out / given.part, kinds=given.kinds)
     replace_file(path, json.dumps(found, indent=1) + "\n", option="--scores")
     for what, one in found["events"].items():
         precision, recall = (one[name]["value"] for name in ("precision", "recall"))
         print(f"{what}: {one['clear']} clear, precision {_percent(precision)}, recall {_percent(recall)}")
+    one = found["functions"]["all"]
+    print(
+        f"nearest predictor: {one['clear']} clear, precision {_percent(one['precision']['value'])}, "
+        f"recall {_percent(one['recall']['value'])}"
+    )
     print(f"silent where nothing happens: {_percent(found['nothing']['all']['silent']['value'])}")
     print(f"wrote {path}", file=sys.stderr)
     return 0

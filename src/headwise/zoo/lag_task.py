@@ -17,8 +17,7 @@ def lag_chain(
     *, vocabulary: int, length: int, groups: Groups, strength: float, ratio: float, generator: torch.Generator
 ) -> Callable[[torch.Generator, int], Tensor]:
     """A function that draws sequences of `length` tokens from one such law; the law comes from `generator`."""
-    sizes = [strength * ratio ** (len(groups) - 1 - i) for i in range(len(groups))]
-    features = [torch.linalg.qr(torch.randn(vocabulary, vocabulary, generator=generator))[0] * size for size in sizes]
+    features = lag_features(vocabulary=vocabulary, groups=groups, strength=strength, ratio=ratio, generator=generator)
     before = max(lag for group in groups for lag in group)
 
     def draw(rng: torch.Generator, count: int) -> Tensor:
@@ -32,3 +31,11 @@ def lag_chain(
         return tokens[:, before:]
 
     return draw
+
+
+def lag_features(
+    *, vocabulary: int, groups: Groups, strength: float, ratio: float, generator: torch.Generator
+) -> list[Tensor]:
+    """The matrix of each group, (vocabulary, vocabulary): row of the earlier token, scores of the next one."""
+    sizes = [strength * ratio ** (len(groups) - 1 - i) for i in range(len(groups))]
+    return [torch.linalg.qr(torch.randn(vocabulary, vocabulary, generator=generator))[0] * size for size in sizes]

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from headwise.probe.live import Watch
 
 
-def replay(stored: Stored) -> Watch:
-    """The watch after the run; it has the trajectory and gives the report."""
+def replay(stored: Stored, *, corpus: Any = None) -> Watch:
+    """The watch after the run; it has the trajectory and gives the report. `corpus`: as of `headwise.watch`."""
     import torch
 
     from headwise.probe.live import watch
@@ -44,6 +44,7 @@ def replay(stored: Stored) -> Watch:
         tokens=torch.as_tensor(stored.tokens),
         every=[int(step) for step in stored.looks],
         validation=lambda _: float(stored.validation_loss[look[at]]),
+        corpus=corpus,
     )
     with watched:
         for at, loss in enumerate(stored.train_loss, start=1):

@@ -11,7 +11,6 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass
-from math import sqrt
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -25,9 +24,8 @@ from headwise.zoo.stored import complete_runs, read_run
 from headwise.zoo.truth.event import WHATS
 from headwise.zoo.truth.find import find_truth
 from headwise.zoo.truth.numbers import truth_hash
+from headwise.zoo.wilson import share
 
-CONFIDENCE = 1.959964
-"""Standard deviations of a 95 % interval."""
 COUNTS = ("hits", "unscored", "false", "found", "missed", "borderline", "borderline_found")
 
 
@@ -143,13 +141,3 @@ def _nothing_else(scores: Sequence[RunScore]) -> dict[str, Any]:
         for score in scores
     ]
     return {"runs": len(scores), "right": share(sum(right), len(right))}
-
-
-def share(part: int, whole: int) -> dict[str, Any]:
-    """A share and its 95 % interval by Wilson; no numbers where there is nothing to count."""
-    if whole == 0:
-        return {"value": None, "low": None, "high": None, "of": 0}
-    value, z = part / whole, CONFIDENCE
-    centre = (value + z**2 / (2 * whole)) / (1 + z**2 / whole)
-    half = z / (1 + z**2 / whole) * sqrt(value * (1 - value) / whole + z**2 / (4 * whole**2))
-    return {"value": value, "low": max(0.0, centre - half), "high": min(1.0, centre + half), "of": whole}

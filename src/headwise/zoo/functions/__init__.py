@@ -1,0 +1,1 @@
+"""What a model computes, where the law of its tokens is known by construction: truth and score of the function view."""
