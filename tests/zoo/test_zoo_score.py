@@ -11,7 +11,7 @@ from scipy.stats import binomtest
 
 from headwise.core.errors import ConfigError
 from headwise.core.markdown import with_section, without_section
-from headwise.zoo.__main__ import PARTS, main
+from headwise.zoo.__main__ import ADDITIONS, FIRST, PARTS, main
 from headwise.zoo.matching import match
 from headwise.zoo.page import render
 from headwise.zoo.reported import Statement, anything, statements
@@ -128,6 +128,25 @@ def test_sums_over_runs() -> None:
     assert json.loads(json.dumps(found)) == found
 
 
+def test_the_page_says_which_scores_moved_since_the_first_look() -> None:
+    first = summary([_run("one_lag", [], hits=1, found=1)], part="held-out")
+    now = summary([_run("one_lag", [], hits=1, found=1, false=1)], part="held-out")
+    page = " ".join(render([now], first=first).split())
+    assert "a head acquires a lag: precision 100.0%, now 50.0%." in page
+    assert "recall 100.0%" not in page
+    assert "No precision and no recall moved." in render([now], first=now)
+
+
+def test_the_page_says_how_near_an_addition_is() -> None:
+    score = summary([_run("one_lag", [])], part="development")
+    near = {"run": "a", "held": 0.28, "taken": 0.34, "lost": 0.0, "clear_rise": True}
+    found = {"part": "development", "exchanges": 9, "clearly_held": 5, "least_lost": 0.44}
+    page = " ".join(render([score], additions={**found, "kept_but_not_clearly_held": [near]}).split())
+    assert "lost at least 44% of it" in page
+    assert "(1 of 9 exchanges)" in page
+    assert "at most 0.28 when the second began" in page
+
+
 def test_a_section_is_replaced_and_the_rest_of_a_page_stays() -> None:
     page = with_section("# top\n\ntext\n", "zoo", "first\n")
     again = with_section(page, "zoo", "second\n")
@@ -148,7 +167,9 @@ def test_the_page_is_made_from_the_stored_scores() -> None:
     _, section = without_section((root / "docs" / "detection.md").read_text(encoding="utf-8"), "zoo")
     files = [root / "results" / "zoo" / f"{part}.json" for part in PARTS]
     scores = [json.loads(path.read_text(encoding="utf-8")) for path in files if path.is_file()]
-    expected = with_section("", "zoo", render(scores)) if scores else ""
+    others = {name: root / "results" / "zoo" / file for name, file in (("first", FIRST), ("additions", ADDITIONS))}
+    known = {name: json.loads(path.read_text(encoding="utf-8")) for name, path in others.items() if path.is_file()}
+    expected = with_section("", "zoo", render(scores, **known)) if scores else ""
     assert section == expected, "run python -m headwise.zoo page"
 
 

@@ -1,4 +1,6 @@
-"""`python -m headwise.zoo train|truth|score|page`: train, count what happened, score the report, write the page."""
+"""`python -m headwise.zoo train|truth|additions|score|page`: train, count what happened, score the report, write the
+page.
+"""
 
 from __future__ import annotations
 
@@ -7,32 +9,39 @@ import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from headwise.core.errors import ConfigError, HeadwiseError
 
 PARTS = ("development", "held-out")
+FIRST = "held-out-first.json"
+"""Scores of the held-out part when it was looked at first, where it was scored again after a change."""
+ADDITIONS = "additions.json"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Read the arguments and do one of the four."""
+    """Read the arguments and do one of the five."""
     parser = argparse.ArgumentParser(prog="python -m headwise.zoo", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
     train = commands.add_parser("train", help="train every run of a part that is not stored yet")
     train.add_argument("--workers", type=int, default=1, help="processes")
     truth = commands.add_parser("truth", help="count the true events of the stored runs")
+    additions = commands.add_parser("additions", help="how near the stored runs come to a clear addition")
+    additions.add_argument("--scores", type=Path, default=Path("results/zoo"), help="where the numbers are written")
     score = commands.add_parser("score", help="compare the report with the truth, run by run")
     score.add_argument("--workers", type=int, default=1, help="processes")
     score.add_argument("--scores", type=Path, default=Path("results/zoo"), help="where the scores are written")
     page = commands.add_parser("page", help="write the zoo's section of a page from the stored scores")
     page.add_argument("page", nargs="?", type=Path, default=Path("docs/detection.md"))
     page.add_argument("--scores", type=Path, default=Path("results/zoo"), help="where the scores are")
-    for command in (train, truth, score):
+    for command in (train, truth, additions, score):
         command.add_argument("--out", type=Path, default=Path("runs/zoo"), help="where runs are stored")
         command.add_argument("--part", choices=PARTS, default="development")
         command.add_argument("--kinds", nargs="+", metavar="KIND", help="only these kinds")
     given = parser.parse_args(arguments)
     try:
-        return {"train": _train, "truth": _truth, "score": _score, "page": _page}[given.command](given)
+        act = {"train": _train, "truth": _truth, "additions": _additions, "score": _score, "page": _page}
+        return act[given.command](given)
     except HeadwiseError as error:
         print(f"error: {error}", file=sys.stderr)
         return error.exit_code
@@ -51,6 +60,17 @@ def _truth(given: argparse.Namespace) -> int:
     from headwise.zoo.census import count_events
 
     print(count_events(given.out / given.part, kinds=given.kinds))
+    return 0
+
+
+def _additions(given: argparse.Namespace) -> int:
+    from headwise.core.atomic import replace_file
+    from headwise.zoo.additions import count_additions
+
+    path = given.scores / ADDITIONS
+    found = count_additions(given.out / given.part, part=given.part)
+    replace_file(path, json.dumps(found, indent=1) + "\n", option="--scores")
+    print(f"wrote {path}", file=sys.stderr)
     return 0
 
 
@@ -84,6 +104,10 @@ def _percent(value: float | None) -> str:
     return "–" if value is None else f"{value:.1%}"
 
 
+def _if_there(path: Path) -> Any:
+    return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
+
+
 def _page(given: argparse.Namespace) -> int:
     from headwise.core.atomic import replace_file
     from headwise.core.markdown import with_section
@@ -92,7 +116,11 @@ def _page(given: argparse.Namespace) -> int:
     files = [path for part in PARTS if (path := given.scores / f"{part}.json").is_file()]
     if not files:
         raise ConfigError(f"{given.scores} has no scores; make them first: python -m headwise.zoo score")
-    section = render([json.loads(path.read_text(encoding="utf-8")) for path in files])
+    section = render(
+        [json.loads(path.read_text(encoding="utf-8")) for path in files],
+        first=_if_there(given.scores / FIRST),
+        additions=_if_there(given.scores / ADDITIONS),
+    )
     before = given.page.read_text(encoding="utf-8") if given.page.is_file() else ""
     replace_file(given.page, with_section(before, "zoo", section))
     print(f"wrote {given.page}", file=sys.stderr)

@@ -6,10 +6,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from headwise.core.markdown import markdown_table
+from headwise.core.text import wrap
 from headwise.zoo.functions.numbers import HELD, MARGIN
 from headwise.zoo.kinds import MODULES, find_kind
 from headwise.zoo.truth.event import WHATS
+from headwise.zoo.truth.numbers import CLEAR_LAG, KEPT
 
+WIDTH = 118
+"""Characters of a line of the page."""
 TITLES = {
     "lag": "a head acquires a lag",
     "induction": "a head acquires induction",
@@ -66,27 +70,51 @@ _LIMITS = """
 - Most clear leavings and competitions come from one kind of training ({family}), in which attention depends on
   positions alone. The settings of its held-out tasks were chosen, on seeds that are not scored, so that heads do
   compete and leave in them.
-- No addition is clear in any run of either part, so recall and precision of additions are not measured; the low yes/no
-  recall is no finding about the report. The definition can be met on paper: a head must hold a lag with an excess
-  share of at least {clear:.2f}, take up another one with as much, and never lose more than {kept:.0%} of the first. But
-  attention adds up to one, and in these trainings what a head gives to a second lag it takes from the first: of
-  {exchanges} exchanges of the development part in which both lags are clearly held, the head that lost least of its
-  first lag still lost {least:.0%}. The others are borderline for leaving and adding alike.
+{additions}
 - The first drop of the loss follows a slow start of the learning rate in most kinds, which makes it easier to see.
 - `characters` reads the standard library of the Python that runs it.
 """
 
 
-def render(scores: Sequence[Mapping[str, Any]], *, first: Mapping[str, Any] | None = None) -> str:
-    """The section as Markdown, from the scores of one or both parts; `first`: the first scores of the held-out part."""
+def render(
+    scores: Sequence[Mapping[str, Any]],
+    *,
+    first: Mapping[str, Any] | None = None,
+    additions: Mapping[str, Any] | None = None,
+) -> str:
+    """The section as Markdown, from the scores of one or both parts; `first`: the first scores of the held-out part;
+    `additions`: how near the runs come to a clear addition.
+    """
     runs = ", ".join(f"{score['runs']} in the {score['part']} part" for score in scores)
     parts = [_ABOUT.format(kinds=len(MODULES), runs=runs)]
     if first is not None:
         parts.append(_again(first, scores[-1]))
     for score in scores:
         parts += _part(score)
-    parts += [_LIMITS.format(family=_family(scores[-1])), "### The kinds", _kinds()]
+    limits = _LIMITS.format(family=_family(scores[-1]), additions=_additions(additions))
+    parts += [limits, "### The kinds", _kinds()]
     return "\n\n".join(part.strip() for part in parts) + "\n"
+
+
+def _additions(found: Mapping[str, Any] | None) -> str:
+    """Whether the truth's definition of an addition can be met at all, as one point of a list."""
+    text = (
+        "No addition is clear, so only yes/no scores speak about them, and these say little: they take every "
+        "borderline addition for one that happened. A clear one asks that a head hold a lag with an excess share of "
+        f"{CLEAR_LAG:.2f} when it begins to take up another, come to hold that one as clearly, and never lose more "
+        f"than {KEPT:.0%} of the first."
+    )
+    if found is not None:
+        near = found["kept_but_not_clearly_held"]
+        best = f"at most {near[0]['held']:.2f} when the second began" if near else "there are none"
+        text += (
+            f" No run of the {found['part']} part does this. In the {found['clearly_held']} exchanges whose first lag "
+            f"was clearly held, the head lost at least {found['least_lost']:.0%} of it: attention adds up to one. "
+            f"Heads that keep their first lag while another clearly rises ({len(near)} of {found['exchanges']} "
+            f"exchanges) take both up together, and had too little of the first ({best}). So the definition is too "
+            "strict for these trainings, and how well the report tells additions is not known."
+        )
+    return wrap(text, indent="- ", hanging="  ", width=WIDTH)
 
 
 def _family(score: Mapping[str, Any]) -> str:
@@ -122,7 +150,7 @@ def _again(first: Mapping[str, Any], now: Mapping[str, Any]) -> str:
         if first["events"][what][name] != now["events"][what][name]
     ]
     told = f"What moved: {'; '.join(moved)}." if moved else "No precision and no recall moved."
-    return _AGAIN.format(detector=first["detector"][:12], what=told)
+    return _AGAIN.format(detector=first["detector"][:12], what=wrap(told, width=WIDTH))
 
 
 def _functions(score: Mapping[str, Any]) -> list[str]:
