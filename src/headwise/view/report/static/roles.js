@@ -1,11 +1,6 @@
 // What the heads of somebody's own model do: a cell for each head of every block at the current moment, and a line for each
 // over training. Roles are those of the report, so what is coloured here is what its sentences say.
 
-function contrasting(colour) {
-  const [r, g, b] = rgb(colour).map((c) => { const s = c / 255; return s <= 0.04045 ? s / 12.92 : ((s + 0.055) / 1.055) ** 2.4; });
-  return 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.179 ? "#000000" : "#ffffff";
-}
-
 function rolesText(study, time) {
   const begun = chosenRun(study).events.doing.filter(({ start }) => start <= time);
   const held = new Set(begun.filter(({ end }) => time <= end).map(({ block, head }) => `${block}.${head}`)).size;

@@ -72,8 +72,7 @@ function drawCopying(context, width, study, head) {
     const from = clock.position(clock.toMain(study.index, start)) * width, to = clock.position(clock.toMain(study.index, end)) * width;
     context.fillStyle = colour;
     context.fillRect(from, 0, Math.max(1, to - from), STRIP.bar);
-    const [r, g, b] = rgb(colour);
-    context.fillStyle = 0.299 * r + 0.587 * g + 0.114 * b > 140 ? "#000" : "#fff";
+    context.fillStyle = contrasting(colour);
     context.font = `600 10px ${FONT}`;
     context.textBaseline = "middle";
     context.textAlign = "left";

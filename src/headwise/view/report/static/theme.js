@@ -39,6 +39,12 @@ function rgb(hex) {
   return [number >> 16, (number >> 8) & 255, number & 255];
 }
 
+// Black or white, whichever can be read on this colour: one of them always has a contrast of 4.5 or more.
+function contrasting(colour) {
+  const [r, g, b] = rgb(colour).map((c) => { const s = c / 255; return s <= 0.04045 ? s / 12.92 : ((s + 0.055) / 1.055) ** 2.4; });
+  return 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.179 ? "#000000" : "#ffffff";
+}
+
 function remembered(key) {
   // Storage is refused on some pages opened from disk; then a choice lasts as long as the page.
   try { return localStorage.getItem(key); } catch { return null; }
