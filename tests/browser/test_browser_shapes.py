@@ -12,6 +12,7 @@ import pytest
 from playwright.sync_api import Browser
 from synthetic_runs import member, trajectory, without
 
+from headwise.core.palette import HEADS
 from headwise.flow.config import FlowConfig
 from headwise.flow.simulate import simulate
 from headwise.phases.detection import detect
@@ -87,7 +88,7 @@ def test_a_sensible_page(open_page, tmp_path: Path, name: str) -> None:
     assert page.evaluate("document.documentElement.scrollWidth") <= 1440
 
 
-def test_seeds_are_matched_and_banded(open_page, tmp_path: Path) -> None:
+def test_seeds_are_matched(open_page, tmp_path: Path) -> None:
     runs = [member(seed) for seed in range(4)]
     # Seed 2 gives the same roles to other heads.
     shuffled = runs[2].trajectory.isel(head=[2, 0, 1], head2=[2, 0, 1]).assign_coords(head=[1, 2, 3], head2=[1, 2, 3])
@@ -102,16 +103,22 @@ def test_seeds_are_matched_and_banded(open_page, tmp_path: Path) -> None:
     at = original[0]["step"].values.tolist().index(700)
     panel = page.locator(".panel", has=page.get_by_role("heading", name="Attention by group"))
     shown = [float(text) for text in panel.locator("tbody .value").all_inner_texts()]
-    expected = np.median([t["attention_by_group"].values[at, 0] for t in original], axis=0).reshape(-1)
-    assert np.allclose(shown, expected, atol=6e-4), "seed 2's heads must be back in their roles"
+    expected = original[0]["attention_by_group"].values[at, 0].reshape(-1)
+    assert np.allclose(shown, expected, atol=6e-4), "heads are those of the chosen seed"
+    levels = page.locator(".panel", has=page.get_by_role("heading", name="KL divergence")).locator(".value")
+    middle = np.median([t["kl"].values[at] for t in original], axis=0)
+    assert np.allclose([float(text) for text in levels.all_inner_texts()], middle, atol=6e-3), "all else is a median"
     with page.expect_download() as download:
         page.get_by_label("Download the data of Excess loss as CSV").click()
     rows = list(csv.DictReader(io.StringIO(Path(download.value.path()).read_text())))
     for seed in range(4):
         column = np.array([row["excess loss"] for row in rows if row["seed"] == str(seed)], np.float32)
         assert np.array_equal(column, original[seed]["excess_loss"].values.astype(np.float32))
-    page.get_by_label("Maps of").select_option(label="seed 2")
+    page.get_by_label("Heads of").select_option(label="seed 2")
     watched.settle()
+    shown = [float(text) for text in panel.locator("tbody .value").all_inner_texts()]
+    expected = original[2]["attention_by_group"].values[at, 0].reshape(-1)
+    assert np.allclose(shown, expected, atol=6e-4), "seed 2's heads must be back in their roles"
     page.wait_for_timeout(100)
     shown = np.array(page.evaluate("headwise.attention()")["values"], np.float32)
     assert np.array_equal(shown, original[2]["attention_map"].sel(snapshot=700).values[0].reshape(3, -1))
@@ -120,6 +127,28 @@ def test_seeds_are_matched_and_banded(open_page, tmp_path: Path) -> None:
     copied = page.locator(".singles figcaption").all_inner_texts()
     assert [text.split()[-1] for text in copied] == ["I(1)", "I(2)", "I(3)"]
     assert watched.complaints == []
+
+
+def test_curves_of_heads_that_do_the_same_show_all_of_them(open_page, tmp_path: Path) -> None:
+    """Between steps 120 and 280 the three heads have the same attention; each colour must be there to see."""
+    file = tmp_path / "run.html"
+    write_runs_page(file, [member()])
+    page = open_page(file).page
+    panel = page.locator(".panel", has=page.get_by_role("heading", name="Attention by group"))
+    panel.scroll_into_view_if_needed()
+    seen = panel.locator("canvas").evaluate(
+        """(canvas, colours) => {
+            const { width, height } = canvas, from = Math.round(0.12 * width) + 40, to = Math.round(0.28 * width);
+            const { data } = canvas.getContext("2d").getImageData(from, 0, to - from, height);
+            return colours.map(colour => {
+                const own = [1, 3, 5].map(i => parseInt(colour.slice(i, i + 2), 16));
+                let count = 0;
+                for (let i = 0; i < data.length; i += 4)
+                    if (data[i + 3] > 200 && own.every((part, k) => Math.abs(data[i + k] - part) < 40)) count += 1;
+                return count; }); }""",
+        list(HEADS[:3]),
+    )
+    assert min(seen) > 20
 
 
 @pytest.mark.parametrize("kind", ["run", "reproduction"])

@@ -1,6 +1,7 @@
 // Curves over training, drawn by uPlot: one line for each entry of a variable's dimensions, of the chosen block alone; over
 // several seeds the median with a band from the lowest to the highest seed, and the single seeds of a curve when it is
-// pointed at or focused. Which variables there are, and what they are called, is in the page's data.
+// pointed at or focused. Heads may take other parts in other seeds, so theirs are the lines of the chosen seed, with thin
+// ones for the others. Which variables there are, and what they are called, is in the page's data.
 
 const MOST_LINES = 16;
 
@@ -58,6 +59,10 @@ function curveValues(study, name, line) {
   if (each.length === 1) {
     const [low, high] = bandArrays(study, name).map(({ values, width }) => times.map((_, i) => { const v = values[i * width + line.offset]; return Number.isFinite(v) ? v : each[0][i]; }));
     return { each, runs, median: each[0], low: low || each[0], high: high || each[0] };
+  }
+  if (line.head !== undefined) {
+    const chosen = Math.max(0, runs.indexOf(chosenRun(study))), none = times.map(() => null);
+    return { each, runs, chosen, median: each[chosen], low: none, high: none };
   }
   const low = [], median = [], high = [];
   times.forEach((_, i) => {
@@ -253,7 +258,10 @@ function curveOptions(shared, study, lines, values, { width, height, scale, high
   const [first, last] = clock.studyRange(study.index);
   const stroke = (line, n) => () => (isShown(line, n) ? line.colour : "transparent");
   const fill = (line, n) => () => (isShown(line, n) ? line.colour + (isDark() ? "38" : "2b") : "transparent");
-  const main = (line, n) => ({ label: line.label, stroke: stroke(line, n), width: 1.8 * scale, dash: line.dash.map((d) => d * scale), points: { show: study.times.length < 2, size: 7 * scale, fill: stroke(line, n) }, spanGaps: true });
+  const heads = Math.max(0, ...lines.map((line) => line.head ?? 0)) + 1;
+  // Heads that do the same lie on each other: each is narrower than those below it, so that all their colours are seen.
+  const thickness = (line) => (line.head === undefined || heads < 2 ? 1.8 : 1.2 + Math.min(1.1, 3.6 / (heads - 1)) * (heads - 1 - line.head));
+  const main = (line, n) => ({ label: line.label, stroke: stroke(line, n), width: thickness(line) * scale, dash: line.dash.map((d) => d * scale), points: { show: study.times.length < 2, size: 7 * scale, fill: stroke(line, n) }, spanGaps: true });
   const bare = { stroke: "transparent", width: 0, points: { show: false } };
   const axis = { stroke: ink("soft"), font, grid: { stroke: ink("grid"), width: scale }, ticks: { stroke: ink("grid"), width: scale, size: 5 * scale }, gap: 4 * scale };
   return {
@@ -270,7 +278,7 @@ function curveOptions(shared, study, lines, values, { width, height, scale, high
     ],
     series: [{}, ...(several ? lines.flatMap((line, n) => [bare, bare, main(line, n)]) : lines.map(main))],
     bands: several ? lines.map((line, n) => ({ series: [3 * n + 1, 3 * n + 2], fill: fill(line, n) })) : [],
-    hooks: { drawClear: [(u) => shadePhases(u, study, scale)], draw: [(u) => drawSeeds(u, study, lines[highlighted()], values[highlighted()], scale)] },
+    hooks: { drawClear: [(u) => shadePhases(u, study, scale)], drawAxes: [(u) => lines.forEach((line, n) => { if (isShown(line, n)) drawOtherSeeds(u, study, line, values[n], scale); })], draw: [(u) => drawSeeds(u, study, lines[highlighted()], values[highlighted()], scale)] },
   };
 }
 
@@ -292,6 +300,29 @@ function shadePhases(u, study, scale) {
   u.ctx.restore();
 }
 
+// What a head's part is in the other seeds, thin and pale under the chosen one.
+function drawOtherSeeds(u, study, line, value, scale) {
+  if (value.chosen === undefined) return;
+  u.ctx.save();
+  u.ctx.strokeStyle = line.colour;
+  u.ctx.globalAlpha = 0.6;
+  u.ctx.lineWidth = 0.8 * scale * (window.devicePixelRatio || 1);
+  u.ctx.setLineDash(line.dash.map((d) => d * scale));
+  value.each.forEach((values, n) => { if (n !== value.chosen) { tracePath(u, study, values); u.ctx.stroke(); } });
+  u.ctx.restore();
+}
+
+function tracePath(u, study, values) {
+  let open = false;
+  u.ctx.beginPath();
+  values.forEach((v, i) => {
+    if (v === null) return;
+    const x = u.valToPos(study.times[i], "x", true), y = u.valToPos(v, "y", true);
+    if (open) u.ctx.lineTo(x, y); else u.ctx.moveTo(x, y);
+    open = true;
+  });
+}
+
 function drawSeeds(u, study, line, value, scale) {
   if (!line || study.runs.length < 2) return;
   const ratio = window.devicePixelRatio || 1;
@@ -302,18 +333,11 @@ function drawSeeds(u, study, line, value, scale) {
   u.ctx.fillStyle = ink("text");
   u.ctx.textBaseline = "middle";
   value.each.forEach((values, n) => {
-    let open = false, last = null;
-    u.ctx.beginPath();
-    values.forEach((v, i) => {
-      if (v === null) return;
-      const x = u.valToPos(study.times[i], "x", true), y = u.valToPos(v, "y", true);
-      if (open) u.ctx.lineTo(x, y); else u.ctx.moveTo(x, y);
-      open = true;
-      // Labels spread along the lines, where the seeds part.
-      if (i === Math.round(((n + 1) / (value.each.length + 1)) * (values.length - 1))) last = [x, y];
-    });
+    tracePath(u, study, values);
     u.ctx.stroke();
-    if (last) u.ctx.fillText(value.runs[n].label, last[0] + 3, last[1] - 7 * ratio);
+    // Labels spread along the lines, where the seeds part.
+    const i = Math.round(((n + 1) / (value.each.length + 1)) * (values.length - 1));
+    if (values[i] !== null) u.ctx.fillText(value.runs[n].label, u.valToPos(study.times[i], "x", true) + 3, u.valToPos(values[i], "y", true) - 7 * ratio);
   });
   u.ctx.restore();
 }

@@ -162,7 +162,7 @@ function addChoices() {
   }
   for (const study of studies) {
     if (study.runs.length < 2) continue;
-    choice(studies.length > 1 ? `Maps of ${study.label}` : "Maps of", study.runs.map((run, n) => [n, run.label]), state.seeds[study.index], (value) => {
+    choice(studies.length > 1 ? `Heads of ${study.label}` : "Heads of", study.runs.map((run, n) => [n, run.label]), state.seeds[study.index], (value) => {
       state.seeds[study.index] = Number(value);
       resetClock();
       loadMaps(study.runs[Number(value)]);
