@@ -8,7 +8,7 @@ are numbers here, curves are drawn elsewhere.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -31,7 +31,10 @@ STAGE_STARTS = (25.0, 300.0)
 
 @dataclass(frozen=True, eq=False)
 class Overlay:
-    """One stage: attention on groups and alignments (t, H, n) of flow and theory, heads in the flow's order."""
+    """One stage: attention on groups and alignments (t, H, n) of flow and theory, heads in the flow's order.
+
+    `leaver` is the head (from 0) that the flow lets go in this stage.
+    """
 
     stage: int
     theory: Theory
@@ -40,6 +43,7 @@ class Overlay:
     flow_alignment: Array
     theory_attention: Array
     theory_alignment: Array
+    leaver: int
 
     @property
     def attention_deviation(self) -> float:
@@ -57,6 +61,18 @@ class Overlay:
         attention = np.abs(self.flow_attention - self.theory_attention).max((1, 2))
         value = np.abs(self.flow_alignment - self.theory_alignment).max((1, 2))
         return float(np.median(attention)), float(np.median(value))
+
+    def until(self, end: float) -> Overlay:
+        """The same up to a time."""
+        kept = self.times <= end
+        return replace(
+            self,
+            times=self.times[kept],
+            flow_attention=self.flow_attention[kept],
+            flow_alignment=self.flow_alignment[kept],
+            theory_attention=self.theory_attention[kept],
+            theory_alignment=self.theory_alignment[kept],
+        )
 
     def __str__(self) -> str:
         attention, value = self.median_deviations
@@ -113,6 +129,7 @@ def overlay(
         seen.alignment,
         theory_path.group_attention[:, back],
         theory_path.alignment[:, back],
+        left[stage],
     )
 
 

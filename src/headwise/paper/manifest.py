@@ -6,7 +6,17 @@ from collections.abc import Sequence
 
 from headwise.core.errors import ConfigError
 from headwise.core.keys import nearest_key
-from headwise.paper.claims import ablations, architecture, data, exact, flow, function_space, heads, variations
+from headwise.paper.claims import (
+    ablations,
+    architecture,
+    data,
+    exact,
+    flow,
+    flow_heads,
+    function_space,
+    heads,
+    variations,
+)
 from headwise.paper.entry import Claim, Figure
 from headwise.paper.figures import FIGURES
 from headwise.paper.levels import TABLES
@@ -20,6 +30,7 @@ _ALL: tuple[Claim | Figure, ...] = (
     *data.CLAIMS,
     *variations.CLAIMS,
     *flow.CLAIMS,
+    *flow_heads.CLAIMS,
     *FIGURES,
     *TABLES,
 )
