@@ -5,7 +5,7 @@ Published values were read by eye, to about 0.03 nats and 10 steps. A level coun
 tasks the teacher is another draw: a loss then differs by what its entropy differs.
 
 The figures go to step `DRAWN_TO`, so the end of a longer run is read there. Their first point comes after one step: at
-step 0 every loss is ln 50, which no figure shows. It is read at step 1 where a run has that evaluation.
+step 0 every loss is ln 50 (3.91), which no figure shows, and at step 1 it is what they show.
 """
 
 from __future__ import annotations
@@ -100,10 +100,9 @@ def excess_when_nearest(index: int) -> Measurement:
     return read
 
 
-def first_excess(run: xr.Dataset) -> float:
-    """The excess loss after one step, or of the first evaluation where there is none then."""
-    at = 1 if 1 in run["step"].values else run["step"].values[0]
-    return float(run["excess_loss"].sel(step=at))
+def first_excess(run: xr.Dataset) -> float | None:
+    """The excess loss after one step."""
+    return float(run["excess_loss"].sel(step=1)) if 1 in run["step"].values else None
 
 
 def final_excess(run: xr.Dataset) -> float:
@@ -239,7 +238,7 @@ def compose(name: str) -> Callable[[Evidence], Sheet]:
         for level in LEVELS[name]:
             runs = [as_drawn(level, run) for run in evidence.runs[level.experiment]]
             found = [value for run in runs if (value := level.read(run)) is not None]
-            rows.append(_row(level, found, len(evidence.seeds)))
+            rows.append(level_row(level, found, len(evidence.seeds)))
         return Sheet(((Table(COLUMNS, tuple(rows)),),))
 
     return sheet
@@ -249,7 +248,8 @@ COLUMNS = ("run", "quantity", "published", "measured", "range", "off by", "match
 """`measured` is the median over seeds, `off by` its distance from the published number."""
 
 
-def _row(level: Level, found: Sequence[float], seeds: int) -> tuple[str, ...]:
+def level_row(level: Level, found: Sequence[float], seeds: int) -> tuple[str, ...]:
+    """One row of a table: the published number, the median of ours over seeds, and how far off it is."""
     published = f"{level.published:g}" + (f" {level.unit}" if level.unit in ("nats", "steps") else "")
     if not found:
         return (level.experiment, level.quantity, published, "not found", "", "", "no")
@@ -285,11 +285,11 @@ def flow_levels(evidence: Evidence) -> Sheet:
     rows = []
     for k, published in enumerate((5.0, 50.0, 230.0)):
         level = Level("flow", f"time of stage {k + 1}", published, "time", lambda run: None)
-        rows.append(_row(level, [time for row in times if (time := row[k]) is not None], len(flows)))
+        rows.append(level_row(level, [time for row in times if (time := row[k]) is not None], len(flows)))
     for k, exact in enumerate((6.12105, 1.945, 0.5, 0.0)):
         level = Level("flow", f"loss after {k} stages", exact, "loss", lambda run: None)
         found = [loss(flow, reached, k) for flow, reached in zip(flows, times, strict=True)]
-        rows.append(_row(level, [value for value in found if value is not None], len(flows)))
+        rows.append(level_row(level, [value for value in found if value is not None], len(flows)))
     return Sheet(((Table(COLUMNS, tuple(rows)),),))
 
 

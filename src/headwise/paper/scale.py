@@ -74,8 +74,8 @@ def at_scale(config: RunConfig, scale: Scale, *, seed: int) -> RunConfig:
     """An experiment's config at a scale, with a seed.
 
     A training set of up to a batch, or of little more than one, is seen whole at every step, as in the paper. Every run
-    is compared with the best predictors from the first groups, which the tests of stages need. At paper scale a run is
-    also measured after one step, where the figures begin.
+    is compared with the best predictors from the first groups, which the tests of stages need. A run is also measured
+    after one step, where the figures begin.
     """
     size = size_of(config, scale)
     batch = min(size.batch, config.train.samples)
@@ -87,7 +87,7 @@ def at_scale(config: RunConfig, scale: Scale, *, seed: int) -> RunConfig:
             "train.batch": batch,
             "train.steps": size.steps,
             "measure.test_samples": size.test,
-            "measure.at": Schedule(every=size.every, dense=((1, 1, 1),) if scale == "paper" else ()),
+            "measure.at": Schedule(every=size.every, dense=((1, 1, 1),)),
             "measure.snapshots": SNAPSHOTS,
             "measure.bayes": tuple(range(1, config.task.h + 1)),
         }
