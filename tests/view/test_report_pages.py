@@ -190,6 +190,18 @@ def test_a_colour_is_given_and_not_read_out_of_words(mood: str) -> None:
     assert set(re.findall(r'class="chip filter (\w+)"', page)) == {mood}
 
 
+def test_a_statement_says_why_it_fails_as_printed() -> None:
+    printed = {"verdict": "fails", "class": "false", "claim": "all is well", "error": 1.5, "allowed": 1e-9}
+    corrected = {"verdict": "holds", "claim": "something else", "error": 0.0, "allowed": 1e-9}
+    counterexample = {"given": "d = 1", "printed": "V = -1", "found": "V = -2", "refutes": True}
+    values = {"name": "kernel", "printed": printed, "corrected": corrected, "counterexample": counterexample}
+    page = reproduction_page([], statements=[ShownStatement(values, printed="bad", corrected="good")])
+    text = " ".join(re.sub(r"<[^>]+>", " ", re.sub(r"<(script|style).*?</\1>", "", page, flags=re.S)).split())
+    assert "✗ fails class: false all is well error: 1.5, allowed 1.0e-9" in text
+    assert "counter-example: d = 1; printed V = -1; found V = -2" in text
+    assert "✓ holds something else error: 0, allowed 1.0e-9" in text
+
+
 def test_pages_are_made_without_torch_and_without_matplotlib() -> None:
     code = "import sys, headwise.view.report; print([m for m in ('torch', 'matplotlib') if m in sys.modules])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"

@@ -26,6 +26,7 @@ from headwise.view import write
 from headwise.view.draw import draw_panel, draw_sheet, headwise_style
 from headwise.view.panels import AttentionMap, Bar, Curve, HeatMap, Plot, Sheet, Table, Timeline
 from headwise.view.parts import band, by_head_and_group, moments
+from headwise.view.sheets.data_size import data_size_sheet
 from headwise.view.sheets.diagram import COLUMNS as CELL_COLUMNS
 from headwise.view.sheets.diagram import diagram_sheet
 from headwise.view.sheets.flow import flow_sheet
@@ -231,6 +232,23 @@ def test_seeds_whose_heads_take_other_parts_are_lines_and_not_a_band() -> None:
                 own = runs[1][variable].values[:, 0, other.index(head), group]
                 np.testing.assert_array_equal(drawn[f"head {head + 1}, seed 1"].y, own)
                 assert drawn[f"head {head + 1}, seed 1"].width < drawn[f"head {head + 1}, seed 0"].width
+
+
+def test_a_restricted_model_that_did_not_converge_leaves_its_panel_readable() -> None:
+    """Seeds of trained predictors are lines: no shade between one that is stuck and the others."""
+    runs = [trajectory(seed=seed, labels=("window_2", "window_4", "window_6")) for seed in range(3)]
+    runs[2]["kl"][:, 1] = 5.0
+    panel = data_size_sheet({600: runs}, []).panels[1]
+    assert isinstance(panel, Plot)
+    assert all(curve.low is None for curve in panel.curves)
+    drawn = {curve.series: curve for curve in panel.curves}
+    np.testing.assert_array_equal(drawn["window_4"].y, runs[0]["kl"].values[:, 1])
+    np.testing.assert_array_equal(drawn["window_4, seed 2"].y, 5.0)
+    assert [mark.at for mark in panel.marks] == [float(runs[0]["step"][int(runs[0]["excess_loss"].values.argmin())])]
+    labels = [
+        tick.get_text() for tick in draw_sheet(data_size_sheet({600: runs, 2000: runs}, [])).axes[0].get_xticklabels()
+    ]
+    assert labels == ["600", "2000"]
 
 
 def test_a_shared_axis_holds_every_panel_of_its_row() -> None:

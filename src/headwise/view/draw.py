@@ -186,6 +186,9 @@ def _draw_plot(panel: Plot, ax: Axes) -> None:
     ax.set(title=panel.title, xlabel=panel.xlabel, ylabel=panel.ylabel, xscale=panel.xscale)
     if panel.ylim != (None, None):
         ax.set_ylim(*panel.ylim)  # without limits this would keep those of the first panel of a shared axis
+    if panel.x_ticks:
+        ax.set_xticks(panel.x_ticks, [f"{place:g}" for place in panel.x_ticks])
+        ax.set_xticks([], minor=True)
     if panel.x_direction == "falling":
         ax.invert_xaxis()
     if not panel.grid:

@@ -87,6 +87,8 @@ class Plot:
     curves: tuple[Curve, ...]
     ylim: tuple[float | None, float | None] = (None, None)
     xscale: Literal["linear", "log"] = "linear"
+    x_ticks: tuple[float, ...] = ()
+    """Places that are labelled, where they are not to be chosen by the scale."""
     x_direction: Literal["rising", "falling"] = "rising"
     marks: tuple[Mark, ...] = ()
     legend: Place = "below"

@@ -7,7 +7,8 @@ lowest to the highest; heads, which may take other parts in other seeds, are dra
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -73,16 +74,39 @@ def distance_curves(runs: Sequence[xr.Dataset], names: Sequence[str]) -> tuple[C
     )
 
 
+def single_distances(runs: Sequence[xr.Dataset], names: Sequence[str]) -> tuple[Curve, ...]:
+    """KL from each of these predictors to the model: the first seed in full, the others as thin lines below it."""
+    first = distance_curves(runs[:1], names)
+    others = tuple(
+        replace(
+            curve,
+            label="",
+            width=THIN,
+            colour=paler(curve.colour, share=0.3),
+            name=f"{curve.series}{_seed_name(run, index)}",
+        )
+        for index, run in enumerate(runs[1:], start=1)
+        for curve in distance_curves([run], names)
+    )
+    return (*others, *first)
+
+
 def distance_panel(
     runs: Sequence[xr.Dataset],
     names: Sequence[str] | None = None,
     *,
     title: str = KL_TITLE,
     marks: tuple[Mark, ...] = (),
+    seeds: Literal["band", "lines"] = "band",
 ) -> Plot:
-    """KL from each predictor to the model over training; without names, from those that see the first i groups."""
+    """KL from each predictor to the model over training; without names, from those that see the first i groups.
+
+    A trained predictor is another one in every seed, and may not have converged in one of them: a band would then fill
+    the panel, so such seeds are drawn as lines.
+    """
     require(runs[0], "kl", figure="a figure of distances")
-    curves = distance_curves(runs, prefixes(runs[0]) if names is None else names)
+    draw = distance_curves if seeds == "band" else single_distances
+    curves = draw(runs, prefixes(runs[0]) if names is None else names)
     return Plot(title, time_label(runs[0]), axis_label("kl"), curves, (0, None), marks=marks)
 
 

@@ -43,8 +43,8 @@ class ShownVerdict:
 class ShownStatement:
     """A statement as plain values, with its mood as printed and as corrected.
 
-    The row shows `name`, `label`, and `claim`, `verdict`, `class` and `error` of `printed` and `corrected`; the opened
-    row shows all.
+    The row shows `name`, `label`, `counterexample`, and of `printed` and `corrected` `claim`, `verdict`, `class`,
+    `error` and `allowed`; the opened row shows all.
     """
 
     values: Mapping[str, Any]
@@ -119,7 +119,8 @@ def statement_row(statement: ShownStatement) -> Row:
         text_of(values.get("name")).lower(),
         lines=_lines(("place", values.get("label"), "")),
     )
-    cells = [name, _statement_cell(printed, statement.printed), _statement_cell(corrected, statement.corrected)]
+    as_printed = _statement_cell(printed, statement.printed, values.get("counterexample"))
+    cells = [name, as_printed, _statement_cell(corrected, statement.corrected)]
     numbers: list[tuple[str, str]] = []
     for key, value in values.items():
         if key in ("printed", "corrected") and isinstance(value, Mapping):
@@ -174,16 +175,25 @@ def _pictures(values: Mapping[str, Any], sketch: Sketch | None) -> Cell:
     return Cell("", "", pictures=pictures, caption=sketch.title if keys and sketch else "", keys=keys)
 
 
-def _statement_cell(outcome: Mapping[str, Any], mood: Mood) -> Cell:
+def _statement_cell(outcome: Mapping[str, Any], mood: Mood, counterexample: Any = None) -> Cell:
     verdict = text_of(outcome.get("verdict"))
-    error = outcome.get("error")
-    number = rounded(error) if isinstance(error, float) else text_of(error)
-    return Cell(
-        verdict,
-        verdict.lower(),
-        mood,
-        _lines(("soft", outcome.get("class"), ""), ("says", outcome.get("claim"), ""), ("soft", number, "error")),
+    error, allowed = (text_of(outcome.get(key)) for key in ("error", "allowed"))
+    found = f"{error}, allowed {allowed}" if error and allowed else error
+    lines = _lines(
+        ("soft", outcome.get("class"), "class"),
+        ("says", outcome.get("claim"), ""),
+        ("soft", found, "error"),
+        ("why", _counterexample(counterexample), "counter-example"),
     )
+    return Cell(verdict, verdict.lower(), mood, lines)
+
+
+def _counterexample(given: Any) -> str:
+    """What is given, what is printed about it and what is found."""
+    if not isinstance(given, Mapping):
+        return ""
+    parts = (("", "given"), ("printed ", "printed"), ("found ", "found"))
+    return "; ".join(f"{before}{text_of(given[key])}" for before, key in parts if given.get(key))
 
 
 def _lines(*given: tuple[Kind, Any, str]) -> list[Line]:

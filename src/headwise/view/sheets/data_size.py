@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 def data_size_sheet(sizes: Mapping[int, Sequence[xr.Dataset]], fresh: Sequence[xr.Dataset]) -> Sheet:
     """`sizes` are the seeds by number of training sequences, `fresh` those with new sequences at every step."""
     panels: list[Panel] = [best_loss_panel(sizes, fresh), *(_distances(size, runs) for size, runs in sizes.items())]
-    return Sheet(tuple(tuple(panels[i : i + 2]) for i in range(0, len(panels), 2)))
+    seeds = max(len(runs) for runs in sizes.values())
+    notes = ("Distances: the first seed; thin lines: the others. The restricted models are trained in every seed.",)
+    return Sheet(tuple(tuple(panels[i : i + 2]) for i in range(0, len(panels), 2)), notes=notes if seeds > 1 else ())
 
 
 def best_loss_panel(sizes: Mapping[int, Sequence[xr.Dataset]], fresh: Sequence[xr.Dataset]) -> Plot:
@@ -36,13 +38,19 @@ def best_loss_panel(sizes: Mapping[int, Sequence[xr.Dataset]], fresh: Sequence[x
         level = float(np.median([np.nanmin(run["excess_loss"].values) for run in fresh]))
         curves.append(Curve("fresh data", x, np.full(len(x), level), colour=run_colour(1), style="--"))
     return Plot(
-        "Best excess loss", "training sequences", axis_label("excess_loss"), tuple(curves), (0, None), xscale="log"
+        "Best excess loss",
+        "training sequences",
+        axis_label("excess_loss"),
+        tuple(curves),
+        (0, None),
+        xscale="log",
+        x_ticks=tuple(x),
     )
 
 
 def _distances(size: int, runs: Sequence[xr.Dataset]) -> Plot:
-    """Distances to restricted contexts; dashed, the first step that obtains the best loss, the median of the seeds."""
+    """Distances to restricted contexts seed by seed; dashed, the first seed's first step that obtains its best loss."""
     contexts = predictors_of_kind(runs[0]["predictor"].values, "window")
-    best = [run["step"].values[int(np.nanargmin(run["excess_loss"].values))] for run in runs]
-    mark = Mark("best step", float(np.median(best)), style="--")
-    return distance_panel(runs, contexts, title=f"{size} sequences", marks=(mark,))
+    best = runs[0]["step"].values[int(np.nanargmin(runs[0]["excess_loss"].values))]
+    mark = Mark("best step", float(best), style="--")
+    return distance_panel(runs, contexts, title=f"{size} sequences", marks=(mark,), seeds="lines")
