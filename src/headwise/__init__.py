@@ -130,7 +130,10 @@ def __getattr__(name: str) -> Any:
 
         return version("headwise")
     if name not in _HOME:
-        raise AttributeError(f"headwise has no {name!r}; it has {', '.join(__all__)}")
+        from headwise.core.keys import nearest_key
+
+        near = nearest_key(name, __all__) or f"; it has {', '.join(__all__)}"
+        raise AttributeError(f"headwise has no {name!r}{near}")
     return getattr(import_module(_HOME[name]), _OWN_NAMES.get(name, name))
 
 

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 def check_seed(seed: int) -> None:
     """Refuse a seed that no generator takes."""
+    if not isinstance(seed, int) or isinstance(seed, bool):
+        raise ConfigError(f"seed = {seed!r} must be a whole number of 0 or more")
     if seed < 0:
         raise ConfigError(f"seed = {seed} must not be negative")
 

@@ -56,8 +56,10 @@ def detect(run: xr.Dataset, *, groups: Groups = "given", thresholds: Thresholds 
     [[1, 3, 1, 2]]
     """
     if not isinstance(run, xr.Dataset) or "seed" in run.dims:
-        what = "a seed dimension" if isinstance(run, xr.Dataset) else f"a {type(run).__name__}"
-        raise ConfigError(f"detect takes one trajectory, not {what}; several seeds go to detect_seeds")
+        if isinstance(run, xr.Dataset):
+            raise ConfigError("detect takes one trajectory, not a seed dimension; several seeds go to detect_seeds")
+        fix = "give its .trajectory" if hasattr(run, "trajectory") else "headwise.load reads a run from its path"
+        raise ConfigError(f"detect takes one trajectory, not a {type(run).__name__}; {fix}")
     trajectory = in_time_order(run)
     steps = trajectory["step"].values.astype(float)
     function = _function(trajectory, steps, thresholds)

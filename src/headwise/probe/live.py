@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from headwise.core.errors import ConfigError
+from headwise.core.named_options import named_options
 from headwise.core.trajectory import assemble
 from headwise.probe.adapter import Adapter
 from headwise.probe.look_loss import LossValue
@@ -189,6 +190,7 @@ class Watch:
         self._schedule.looked(self.steps_counted, record, look.mean if np.isfinite(look.mean) else train.mean)
 
 
+@named_options
 def watch(
     model: Any,
     *,

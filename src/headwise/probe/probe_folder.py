@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headwise.core.errors import ConfigError
+from headwise.core.named_options import named_options
 from headwise.core.plain import plain
 from headwise.core.text import text_table, wrap
 from headwise.phases.detection import detect
@@ -74,6 +75,7 @@ class ProbedFolder:
         return "\n".join(lines).rstrip()
 
 
+@named_options
 def probe_folder(
     folder: Path | str,
     *,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -27,7 +27,7 @@ from headwise.probe.role_sums import RoleSums
 from headwise.probe.roles import all_roles
 from headwise.probe.roles.induction import ROLE as INDUCTION
 from headwise.probe.sequences import as_batch, on_device, passes
-from headwise.probe.torch_model import device_of, require_weights, unwrapped
+from headwise.probe.torch_model import device_of, lookups_explained, require_weights, unwrapped
 from headwise.probe.witnesses import judge
 
 Induction = Literal["on", "off"]
@@ -68,8 +68,11 @@ class Probe:
         corpus: Any = None,
         adapter: Adapter | None = None,
     ) -> None:
-        if lags < 1 or (queries is not None and queries < 1):
-            raise ConfigError(f"lags = {lags} and queries = {queries} must be at least 1")
+        for name, count in (("lags", lags), ("queries", queries)):
+            if (count is not None or name == "lags") and (not isinstance(count, int) or count < 1):
+                raise ConfigError(f"{name} = {count!r} must be a whole number of at least 1")
+        if induction not in get_args(Induction):
+            raise ConfigError(f"induction = {induction!r} must be 'on' or 'off'")
         self.batch = as_batch(tokens)
         self.queries, self.lags, self.induction, self.adapter = queries, lags, induction, adapter
         self.roles = all_roles(classes)
@@ -97,7 +100,7 @@ class Probe:
             sequences=batch.tokens.shape[0],
             distances=self.distances,
         )
-        with state_restored(model):
+        with state_restored(model), lookups_explained(model, batch):
             for part in passes(batch):
                 sums.begin(part)
                 adapter.show(model, part, sums)

@@ -6,7 +6,7 @@ the next gap is half of the last one, down to a hundredth of the steps made; whe
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal, Protocol
 
 import numpy as np
@@ -95,7 +95,7 @@ def make_schedule(every: Every) -> Schedule:
         if every < 1:
             raise ConfigError(f"every = {every} must be at least 1")
         return EveryFew(every)
-    steps = [] if isinstance(every, str | bool) else list(every)
+    steps = list(every) if isinstance(every, Iterable) and not isinstance(every, str) else []
     if not steps or not all(isinstance(step, int | np.integer) and step >= 0 for step in steps):
         raise ConfigError(f"every = {every!r} must be a number of steps, 'auto' or a sequence of steps to look at")
     return AtSteps(steps)

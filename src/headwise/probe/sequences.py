@@ -42,7 +42,7 @@ def as_batch(given: Any) -> Batch:
 
 
 def _tokens(given: Any) -> Tensor:
-    tokens = given.detach().clone() if isinstance(given, Tensor) else torch.as_tensor(np.array(given))
+    tokens = given.detach().clone() if isinstance(given, Tensor) else _from_numbers(given)
     if tokens.ndim == 1:
         tokens = tokens[None]
     if tokens.ndim not in (2, 3):
@@ -52,6 +52,20 @@ def _tokens(given: Any) -> Tensor:
     if tokens.is_meta:
         raise ConfigError("tokens are on the meta device, where they have no values; give real ones")
     return tokens
+
+
+def _from_numbers(given: Any) -> Tensor:
+    """Nested lists or an array as a tensor; text and rows of different lengths are what a tokenizer is for."""
+    try:
+        array = np.array(given)
+    except ValueError:
+        raise ConfigError(
+            "tokens have rows of different lengths; cut or pad them to one, with an attention_mask"
+        ) from None
+    if array.dtype.kind not in "biuf":
+        what = "text" if array.dtype.kind in "US" else f"a {type(given).__name__}"
+        raise ConfigError(f"tokens are {what}; give token ids, (sequences, positions), such as a tokenizer makes")
+    return torch.as_tensor(array)
 
 
 def on_device(batch: Batch, device: torch.device | None) -> Batch:

@@ -13,8 +13,13 @@ from headwise.study.config import RunConfig
 
 def plan_points(over: Mapping[str, Sequence[Any]], zipped: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
     """Every combination of `over`, each with every row of `zipped`, in the order given; the last key varies fastest."""
+    for axes in (over, zipped):
+        if not isinstance(axes, Mapping):
+            raise ConfigError(f"axes are given by key, such as {{'task.m': [1, 1.5]}} (got {axes!r})")
     for key, values in [*over.items(), *zipped.items()]:
         check_key(key)
+        if isinstance(values, str) or not isinstance(values, Sequence | range):
+            raise ConfigError(f"the grid over {key} needs a list of values, such as [1, 1.5] (got {values!r})")
         if not values:
             raise ConfigError(f"the grid over {key} is empty; give it values, as in --over {key}=1,2,3")
         if len({repr(value) for value in values}) < len(values):

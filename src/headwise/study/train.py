@@ -6,9 +6,11 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from headwise.core.named_options import named_options
 from headwise.store import OnDamage, load_trajectory
 from headwise.study.config import RunConfig
 from headwise.study.experiments import as_run_config
+from headwise.study.shown_progress import Shown, shown_progress
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -16,21 +18,24 @@ if TYPE_CHECKING:
     from headwise.study.train_run import Report
 
 
+@named_options
 def train(
     config: RunConfig | Mapping[str, Any] | str,
     out: Path | str = "runs",
     *,
     on_damage: OnDamage = "refuse",
-    report: Report = lambda progress: None,
+    progress: Shown = "auto",
+    report: Report | None = None,
     notify: Callable[[str], None] = lambda line: None,
     stop_asked: Callable[[], bool] = lambda: False,
 ) -> xr.Dataset:
     """Train, resume or simply read a run, whichever it needs, and return its trajectory.
 
     `config` is checked before anything is written; an experiment's name stands for its published reading. A damaged
-    run is refused, or with `on_damage="recover"` resumed from its newest undamaged checkpoint. `report` is called after
-    every measurement, `notify` with a line that a person should read once; once `stop_asked` returns true the run
-    stops with its state saved and `Interrupted` is raised.
+    run is refused, or with `on_damage="recover"` resumed from its newest undamaged checkpoint. `progress` says on
+    stderr how far it is, unless it is "off" or `report` is given, which is then called after every measurement.
+    `notify` is called with a line that a person should read once; once `stop_asked` returns true the run stops with its
+    state saved and `Interrupted` is raised.
 
     >>> import tempfile
     >>> from headwise import experiment, train
@@ -42,5 +47,6 @@ def train(
     """
     from headwise.study.runner import execute
 
-    run = execute(as_run_config(config), out, report=report, notify=notify, stop_asked=stop_asked, on_damage=on_damage)
+    told = shown_progress(progress) if report is None else report
+    run = execute(as_run_config(config), out, report=told, notify=notify, stop_asked=stop_asked, on_damage=on_damage)
     return load_trajectory(run.path)

@@ -67,6 +67,8 @@ def check(
     """
     if workers < 1:
         raise ConfigError(f"--workers {workers} must be at least 1")
+    if isinstance(names, str):
+        raise ConfigError(f"statements are given as a list of names, such as [{names!r}]")
     results = run_checks(names, trials=trials, seed=seed, workers=workers, progress=progress)
     return CheckedStatements(tuple(results), trials, seed, bool(names))
 

@@ -90,7 +90,11 @@ def draw_theory(
 
 
 def _trajectory(run: Path | str | xr.Dataset) -> xr.Dataset:
-    return run if isinstance(run, xr.Dataset) else load_trajectory(run)
+    found: object = getattr(run, "trajectory", run)
+    if isinstance(found, xr.Dataset):
+        return found
+    assert not isinstance(run, xr.Dataset)
+    return load_trajectory(run)
 
 
 def _drawn(sheet: Sheet, to: Path | str | None) -> Figure:

@@ -4,7 +4,7 @@ see none of them do not count.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import torch
@@ -17,7 +17,8 @@ from headwise.probe.shown import Shown
 
 def token_class(name: str, ids: Sequence[int]) -> Role:
     """The role of one class."""
-    if not name or not len(ids) or not all(isinstance(i, int | np.integer) for i in ids):
+    listed = list(ids) if isinstance(ids, Iterable) and not isinstance(ids, str) else []
+    if not name or not listed or not all(isinstance(i, int | np.integer) for i in listed):
         raise ConfigError(f"classes: {name!r} needs a name and a list of token ids, such as {{'newline': [10]}}")
 
     def members(shown: Shown) -> Tensor:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from html import escape
 
 from headwise.core.errors import ConfigError
+from headwise.core.named_options import named_options
 from headwise.view.report.members import Shown
 from headwise.view.report.page import command_line, gathered
 from headwise.view.report.pages import runs_page
@@ -32,6 +33,7 @@ class NotebookPage:
         )
 
 
+@named_options
 def notebook_page(runs: Shown | Sequence[Shown], *, title: str | None = None, height: int = 900) -> NotebookPage:
     """The interactive page for a notebook: put it at the end of a cell. `runs` is what `page` takes.
 

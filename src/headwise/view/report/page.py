@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from headwise.core.errors import ConfigError, CorruptData
+from headwise.core.named_options import named_options
 from headwise.store import RunDirectory
 from headwise.view.report.html import page_path
 from headwise.view.report.members import Member, Shown, as_member, find_runs, read_member
@@ -39,6 +40,7 @@ class WrittenPage:
         return f"wrote {self.page} ({self.bytes / 1e6:.2f} MB)"
 
 
+@named_options
 def page(runs: Shown | Sequence[Shown], output: Path | str = "report.html", *, title: str | None = None) -> WrittenPage:
     """One self-contained HTML page of runs as they are now, without torch.
 
