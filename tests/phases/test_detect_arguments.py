@@ -20,7 +20,6 @@ from headwise.phases.roles import head_roles, own_order
         ([three_stage_run(), three_stage_run()], "a list"),
         ((three_stage_run(),), "a tuple"),
         (stack_seeds([three_stage_run()] * 2, [1, 2]), "a seed dimension"),
-        ("runs/minimal/0ea5daec-s0", "a str"),
     ],
 )
 def test_detect_names_detect_seeds(given: Any, named: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import xarray as xr
@@ -56,10 +57,13 @@ def detect(run: xr.Dataset, *, groups: Groups = "given", thresholds: Thresholds 
     [[1, 3, 1, 2]]
     """
     if not isinstance(run, xr.Dataset) or "seed" in run.dims:
-        if isinstance(run, xr.Dataset):
-            raise ConfigError("detect takes one trajectory, not a seed dimension; several seeds go to detect_seeds")
-        fix = "give its .trajectory" if hasattr(run, "trajectory") else "headwise.load reads a run from its path"
-        raise ConfigError(f"detect takes one trajectory, not a {type(run).__name__}; {fix}")
+        what = "a seed dimension" if isinstance(run, xr.Dataset) else f"a {type(run).__name__}"
+        fix = "several seeds go to detect_seeds"
+        if isinstance(run, str | Path):
+            fix = "headwise.load reads a run from its path"
+        elif hasattr(run, "trajectory"):
+            fix = "give its .trajectory"
+        raise ConfigError(f"detect takes one trajectory, not {what}; {fix}")
     trajectory = in_time_order(run)
     steps = trajectory["step"].values.astype(float)
     function = _function(trajectory, steps, thresholds)
