@@ -20,6 +20,7 @@ from matplotlib.colors import BoundaryNorm, ListedColormap, Normalize
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
+from matplotlib.transforms import ScaledTranslation
 
 from headwise.core.palette import head_colour
 from headwise.view.labels import plain_label
@@ -51,6 +52,9 @@ ALONE = 4.0
 
 MAP = 1.75
 """Least width of an attention map."""
+
+BELOW = 0.36
+"""Inches from a panel to the legend below it: room for ticks and the name of the axis."""
 
 ABSENT = "#E9E9E9"
 """Colour of a cell without a number."""
@@ -217,11 +221,16 @@ def _legend(ax: Axes, place: Place, handles: Sequence[Artist]) -> None:
     """Below or beside the panel, where it hides nothing, or inside where the panel has room."""
     match place:
         case "below":
-            columns = 2 if len(handles) > 3 else 3
+            columns = 2 if len(handles) == 4 else 3
+            # In inches and not in heights of the panel: a long legend makes the panel lower.
+            figure = ax.get_figure(root=True)
+            assert figure is not None
+            below = ScaledTranslation(0, -BELOW, figure.dpi_scale_trans)
             ax.legend(
                 handles=handles,
                 loc="upper center",
-                bbox_to_anchor=(0.5, -0.24),
+                bbox_to_anchor=(0.5, 0.0),
+                bbox_transform=ax.transAxes + below,
                 ncols=columns,
                 handlelength=2.2,
                 columnspacing=1.2,

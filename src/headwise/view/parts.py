@@ -125,7 +125,7 @@ def excess_panel(groups: Mapping[str, Sequence[xr.Dataset]], *, title: str) -> P
         band(label, runs, lambda run: run["excess_loss"].values, colour=run_colour(index), style=line_style(index))
         for index, (label, runs) in enumerate(groups.items())
     )
-    return Plot(title, "step", axis_label("excess_loss"), curves, (0, None))
+    return Plot(title, "step", axis_label("excess_loss"), curves, (0, None), height=2.5)
 
 
 def head_panels(
