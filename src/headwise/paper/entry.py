@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
     from headwise.view.panels import Sheet
 
+Concern = Literal["function", "heads"]
+"""What a claim reads stages from: what the model predicts, or where its heads look."""
+
 EVERY: tuple[Preset, ...] = ("published", "redrawn", "text")
 
 
