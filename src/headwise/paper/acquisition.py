@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from headwise.paper.head_stages import first_above
+from headwise.paper.head_stages import first_above, still_rising
 from headwise.paper.quantities import group_shares
 
 if TYPE_CHECKING:
@@ -24,7 +25,9 @@ class Acquisition:
     width: float
 
     def __str__(self) -> str:
-        return f"I({self.group}): attention at {self.attention:.0f} (width {self.width:.0f}), feature at {self.value:.0f}"
+        return (
+            f"I({self.group}): attention at {self.attention:.0f} (width {self.width:.0f}), feature at {self.value:.0f}"
+        )
 
 
 def acquisitions(trajectory: xr.Dataset) -> list[Acquisition]:
@@ -47,11 +50,18 @@ def acquisitions(trajectory: xr.Dataset) -> list[Acquisition]:
     return sorted(found, key=lambda one: one.attention)
 
 
+def still_coming(trajectory: xr.Dataset, found: list[Acquisition]) -> bool:
+    """Whether attention on a group that is not acquired is still rising when the run ends."""
+    missing = set(range(trajectory.sizes["group"])) - {one.group - 1 for one in found}
+    largest = group_shares(trajectory).max(1)
+    return any(still_rising(largest[:, k]) for k in missing)
+
+
 def separations(found: list[Acquisition]) -> list[float]:
     """Time between neighbouring acquisitions over the longer of their widths."""
     return [
         (later.attention - earlier.attention) / max(earlier.width, later.width, 1e-12)
-        for earlier, later in zip(found[:-1], found[1:], strict=True)
+        for earlier, later in itertools.pairwise(found)
     ]
 
 

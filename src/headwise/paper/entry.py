@@ -20,17 +20,24 @@ if TYPE_CHECKING:
 Concern = Literal["function", "heads"]
 """What a claim reads stages from: what the model predicts, or where its heads look."""
 
+FUNCTION: frozenset[Concern] = frozenset({"function"})
+HEADS: frozenset[Concern] = frozenset({"heads"})
+
 EVERY: tuple[Preset, ...] = ("published", "redrawn", "text")
 
 
 @dataclass(frozen=True)
 class Case:
-    """What a test sees of one seed: its trajectories by the name of their experiment."""
+    """What a test sees of one seed: its trajectories by the name of their experiment.
+
+    `others` are the same runs of the other seeds, where a claim compares a change with the spread between seeds.
+    """
 
     preset: Preset
     scale: Scale
     seed: int
     runs: Mapping[str, xr.Dataset]
+    others: Mapping[str, tuple[xr.Dataset, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -62,13 +69,19 @@ class Entry:
 class Claim(Entry):
     """A statement with a test: `threshold` is stated beforehand, `judge` applies it to one seed.
 
-    `limit` is the part of the threshold that the measured quantity itself has to keep, where there is one.
+    `quantity` is what is measured, in `unit`; `limit` is the part of the threshold that it has to keep, where there is
+    one. A claim that `concerns` stages has to reject the trajectories of `controls`. The paper's own words are in
+    `sentences`.
     """
 
     quantity: str = ""
+    unit: str = ""
     threshold: str = ""
     limit: Limit | None = None
     published: float | None = None
+    concerns: frozenset[Concern] = frozenset()
+    across_seeds: bool = False
+    """Whether the test also looks at the runs of the other seeds."""
     judge: Callable[[Case], Judgement] = field(kw_only=True)
 
     @property

@@ -6,6 +6,7 @@ Shares are of a head's attention, groups and heads count from 1. A head is on a 
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -119,7 +120,7 @@ def judge_departures(trajectory: xr.Dataset, groups: int | None = None) -> Judge
         return Judgement(True, None, note)
     ratios = [
         (later.half - earlier.half) / max(earlier.width, later.width, 1e-12)
-        for earlier, later in zip(found[:-1], found[1:], strict=True)
+        for earlier, later in itertools.pairwise(found)
     ]
     return Judgement(different and APART.holds(min(ratios)), min(ratios), f"{note}; apart by {min(ratios):.2f} widths")
 

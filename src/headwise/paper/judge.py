@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, cast
 from headwise.core.errors import ConfigError
 from headwise.core.readings import reading_in
 from headwise.paper.entry import Case, Claim
+from headwise.paper.judged_run import judged_trajectory
 from headwise.paper.plan import Plan
 from headwise.paper.runs import load_seed
 from headwise.paper.verdict import Judgement, Verdict, decide
-from headwise.store import RunDirectory, load_trajectory
+from headwise.store import RunDirectory
 from headwise.study.config import Preset
 
 if TYPE_CHECKING:
@@ -51,12 +52,25 @@ def judge_seed(plan: Plan, claim: Claim, preset: Preset, seed: int) -> Judgement
     runs = load_seed(claim.configs(preset, plan.scale, seed), plan.out)
     if isinstance(runs, str):
         return Judgement(None, None, runs)
-    return claim.judge(Case(preset, plan.scale, seed, runs))
+    return claim.judge(Case(preset, plan.scale, seed, runs, _other_seeds(plan, claim, preset, seed)))
+
+
+def _other_seeds(plan: Plan, claim: Claim, preset: Preset, seed: int) -> dict[str, tuple[xr.Dataset, ...]]:
+    """The claim's runs of the other seeds, as far as they can be read, where it compares with them."""
+    if not claim.across_seeds:
+        return {}
+    found = [
+        runs
+        for other in plan.seeds_of(claim, preset)
+        if other != seed
+        if not isinstance(runs := load_seed(claim.configs(preset, plan.scale, other), plan.out), str)
+    ]
+    return {name: tuple(runs[name] for runs in found) for name in claim.experiments}
 
 
 def judge_run(path: Path, claims: Sequence[Claim]) -> list[Verdict]:
     """Verdicts on one given run, for claims that need no other."""
-    trajectory = load_trajectory(path)
+    trajectory = judged_trajectory(path)
     seed = int(trajectory.attrs.get("seed", 0))
     # A trajectory that is no training run has no reading; it is refused below.
     preset = cast("Preset", reading_in(RunDirectory(path).read_config()) or "redrawn")

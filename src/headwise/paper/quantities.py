@@ -13,20 +13,11 @@ import numpy as np
 
 from headwise.core.predictors import predictors_of_kind
 from headwise.core.trajectory import attribute
-from headwise.paper.limit import Limit
-from headwise.paper.verdict import Judgement
 
 if TYPE_CHECKING:
     import xarray as xr
 
     from headwise.phases.run_report import RunReport
-
-RISE = Limit(">=", 0.1)
-"""Nats by which the distance to an intermediate predictor must rise again after its minimum."""
-
-SMALLEST_RISE = "smallest rise of the first two distances after their minimum (nats)"
-IN_ORDER = f"minima strictly in order and both rises {RISE} nats"
-"""Quantity and threshold of `judge_order`."""
 
 
 @dataclass(frozen=True)
@@ -77,15 +68,6 @@ def passage(trajectory: xr.Dataset, names: Sequence[str]) -> Passage | None:
     return Passage(tuple(names), tuple(float(steps[i]) for i in at), tuple(lowest), tuple(float(v) for v in curves[-1]))
 
 
-def judge_order(trajectory: xr.Dataset, names: Sequence[str] | None = None) -> Judgement:
-    """Minima in order, and all but the last distance rise by `RISE` afterwards; measured: the smallest such rise."""
-    seen = passage(trajectory, prefixes(trajectory) if names is None else names)
-    if seen is None:
-        return Judgement(None, None, "the distances to the predictors were not recorded or are not finite")
-    smallest = min(seen.rises[:-1])
-    return Judgement(seen.ordered and RISE.holds(smallest), smallest, seen.note)
-
-
 def report_of(trajectory: xr.Dataset) -> RunReport:
     """Stages, phases and offshoots by the detector, with its fixed thresholds."""
     from headwise.phases.detection import detect
@@ -97,23 +79,6 @@ def group_shares(trajectory: xr.Dataset) -> np.ndarray:
     """Attention on each group, (step, heads of all blocks, group)."""
     shares = trajectory["attention_by_group"].transpose("step", "block", "head", "group").values
     return np.asarray(shares.reshape(shares.shape[0], -1, shares.shape[-1]))
-
-
-def crossing(steps: np.ndarray, curve: np.ndarray, level: float) -> float | None:
-    """The last time a curve rises through a level, by linear interpolation; `None` if it ends below or never does."""
-    above = curve >= level
-    if not above[-1] or above.all():
-        return None
-    i = int(np.flatnonzero(~above)[-1])
-    share = (level - curve[i]) / (curve[i + 1] - curve[i])
-    return float(steps[i] + share * (steps[i + 1] - steps[i]))
-
-
-def acquisition_times(trajectory: xr.Dataset) -> list[float | None]:
-    """For each group, when the largest share any head gives it rises through half of its final value."""
-    largest = group_shares(trajectory).max(1)
-    steps = trajectory["step"].values.astype(float)
-    return [crossing(steps, curve, float(curve[-1]) / 2) for curve in largest.T]
 
 
 def first_below(trajectory: xr.Dataset, level: float) -> float | None:

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 from headwise.core.errors import CorruptData
 from headwise.paper.entry import Evidence, Figure
+from headwise.paper.judged_run import judged_trajectory
 from headwise.paper.plan import Plan
-from headwise.store import load_trajectory, run_status
+from headwise.store import run_status
 from headwise.study.config import Preset, RunConfig
 from headwise.study.run_location import run_location
 
@@ -57,4 +58,4 @@ def why_unusable(config: RunConfig, out: Path) -> str:
 
 @functools.lru_cache(maxsize=64)
 def _trajectory(path: Path) -> xr.Dataset:
-    return load_trajectory(path)
+    return judged_trajectory(path)

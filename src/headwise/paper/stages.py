@@ -9,6 +9,7 @@ A quantity that a run does not have is `None`, with the reason in words; the cla
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -82,7 +83,7 @@ class Passage:
         seen = [np.flatnonzero(self.nearest == i) for i in range(1, self.groups + 1)]
         if any(len(times) == 0 for times in seen):
             return False
-        return all(a[0] < b[0] and a[-1] < b[-1] for a, b in zip(seen[:-1], seen[1:], strict=True))
+        return all(a[0] < b[0] and a[-1] < b[-1] for a, b in itertools.pairwise(seen))
 
     @property
     def ends_lowest(self) -> bool:
@@ -105,7 +106,11 @@ class Passage:
         at = self.steps[self.curves.argmin(0)]
         parts = [
             f"b_{i + 1} nearest at step {at[i]:g} ({self.lowest[i]:.2f} nats"
-            + (f", {self.ratios[i]:.2f} of a run without stages, rises by {self.rises[i]:.2f}" if i < len(at) - 1 else "")
+            + (
+                f", {self.ratios[i]:.2f} of a run without stages, rises by {self.rises[i]:.2f}"
+                if i < len(at) - 1
+                else ""
+            )
             + f", {self.curves[-1, i]:.2f} at the end)"
             for i in range(self.groups)
         ]

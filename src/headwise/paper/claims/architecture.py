@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from headwise.paper.entry import Case, Claim
-from headwise.paper.quantities import IN_ORDER, RISE, judge_order
+from headwise.paper.entry import FUNCTION, Case, Claim
+from headwise.paper.stages import IN_STAGES, NEARER, NEAREST_RATIO, judge_stages
 from headwise.paper.verdict import Judgement
 
 LADDER = ("no-norm", "no-residual", "no-mlp", "no-dropout", "no-key", "no-all")
@@ -11,17 +11,15 @@ POSITIONS = ("positions-relative", "positions-sinusoidal")
 
 
 def judge_each(case: Case, names: tuple[str, ...]) -> Judgement:
-    """The order test on several runs: all must pass; measured: the smallest rise among them."""
-    found = {name: judge_order(case.runs[name]) for name in names}
-    unread = [name for name, one in found.items() if one.passed is None]
-    rises = [one.measured for one in found.values() if one.measured is not None]
-    note = "; ".join(f"{name}: {'holds' if one.passed else 'fails'} ({one.note})" for name, one in found.items())
-    if unread:
-        return Judgement(None, None, note)
-    return Judgement(all(one.passed for one in found.values()), min(rises), note)
+    """The test of stages on several runs: all must pass; measured: the largest ratio among them."""
+    found = {name: judge_stages(case.runs[name]) for name in names}
+    words = {True: "holds", False: "fails", None: "open"}
+    note = "; ".join(f"{name}: {words[one.passed]} ({one.note})" for name, one in found.items())
+    worst = max((one.measured for one in found.values() if one.measured is not None), default=None)
+    if any(one.passed is False for one in found.values()):
+        return Judgement(False, worst, note)
+    return Judgement(None if any(one.passed is None for one in found.values()) else True, worst, note)
 
-
-OVER_RUNS = "smallest rise of the first two distances after their minimum, over the runs (nats)"
 
 CLAIMS = (
     Claim(
@@ -29,9 +27,11 @@ CLAIMS = (
         "sec:representation, footnote",
         "relative and sinusoidal positions give the same stages",
         POSITIONS,
-        quantity=OVER_RUNS,
-        threshold=f"{IN_ORDER}, with either encoding",
-        limit=RISE,
+        quantity=f"{NEAREST_RATIO}, over the runs",
+        unit="ratio of KL divergences",
+        threshold=f"with either encoding {IN_STAGES}",
+        limit=NEARER,
+        concerns=FUNCTION,
         judge=lambda case: judge_each(case, POSITIONS),
     ),
     Claim(
@@ -39,9 +39,11 @@ CLAIMS = (
         "sec:minimal",
         "removing norm, residual, MLP, dropout or key matrix, alone or together, keeps the stages",
         LADDER,
-        quantity=OVER_RUNS,
-        threshold=f"{IN_ORDER}, for every removal and for all together",
-        limit=RISE,
+        quantity=f"{NEAREST_RATIO}, over the runs",
+        unit="ratio of KL divergences",
+        threshold=f"for every removal and for all together {IN_STAGES}",
+        limit=NEARER,
+        concerns=FUNCTION,
         judge=lambda case: judge_each(case, LADDER),
     ),
 )

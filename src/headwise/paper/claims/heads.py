@@ -1,73 +1,75 @@
-"""What heads do (§2.3, Fig. attention): compete for I(1), leave one at a time, end on different groups."""
+"""Heads (Fig. attention, Fig. collaboration): competition, departures, specialisation, compensation."""
 
 from __future__ import annotations
 
-import numpy as np
-import xarray as xr
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-from headwise.paper.entry import Case, Claim
+import numpy as np
+
+from headwise.paper.entry import HEADS, Case, Claim
+from headwise.paper.head_stages import (
+    APART,
+    COMPETE,
+    IN_TURN,
+    ON,
+    ON_FIRST,
+    ONE_AT_A_TIME,
+    competition_at,
+    departures,
+    first_above,
+    judge_competition,
+    judge_departures,
+    judge_heads,
+    lead,
+    still_rising,
+)
 from headwise.paper.limit import Limit
 from headwise.paper.quantities import group_shares, groups_of, report_of
+from headwise.paper.stages import passage
 from headwise.paper.verdict import Judgement
 
-MAJORITY = Limit(">", 0.5)
-SPECIALISED = Limit(">", 0.4)
+if TYPE_CHECKING:
+    import xarray as xr
+
+MOST = Limit(">", 0.667)
+HALF = Limit(">", 0.5)
 DIP = Limit("<=", -0.05)
 DIAGONAL = Limit("<", 0.8)
-
-
-def judge_competition(trajectory: xr.Dataset) -> Judgement:
-    """At some moment of the detected competitive phase every head has most of its attention on I(1).
-
-    Where no phase lasts long enough to be one, the clearest moment of the run is measured, and does not pass.
-    """
-    phase = report_of(trajectory).competitive
-    steps = trajectory["step"].values
-    weakest = group_shares(trajectory)[:, :, 0].min(1)
-    if phase is None:
-        at = int(weakest.argmax())
-        note = f"no phase in which all heads copy one pattern; at step {steps[at]:g} each has {weakest[at]:.2f} on I(1)"
-        return Judgement(False, float(weakest[at]), note)
-    inside = (steps >= phase.start) & (steps <= phase.end)
-    steps, weakest = steps[inside], weakest[inside]
-    at = steps[weakest.argmax()]
-    note = f"competitive from step {phase.start:.0f} to {phase.end:.0f}, clearest at {at:g}"
-    return Judgement(MAJORITY.holds(weakest.max()), float(weakest.max()), note)
-
-
-def judge_offshoots(trajectory: xr.Dataset) -> Judgement:
-    """One head leaves for I(2), later another for I(3); a fourth head may follow either. Measured: the first step."""
-    offshoots = report_of(trajectory).offshoots
-    first: dict[object, tuple[float, int]] = {}
-    for offshoot in offshoots:
-        first.setdefault(offshoot.target, (offshoot.step, offshoot.head))
-    note = "; ".join(f"head {o.head} to I({o.target}) at {o.step:.0f}" for o in offshoots) or "no head leaves"
-    if not offshoots:
-        return Judgement(False, None, note)
-    two, three = first.get(2), first.get(3)
-    passed = two is not None and three is not None and two[0] < three[0] and two[1] != three[1]
-    return Judgement(passed, two[0] if two else None, note)
+EVEN = Limit("<=", 0.1)
+ALIKE = Limit("<=", 1.0)
+LOSES = Limit("<=", 0.5)
 
 
 def judge_specialisation(trajectory: xr.Dataset) -> Judgement:
-    """At the end the heads' largest groups are all different and each has a large share; measured: the smallest."""
-    shares = group_shares(trajectory)[-1]
-    largest = shares.argmax(1)
-    own = shares.max(1)
-    note = "; ".join(f"head {h + 1} on I({k + 1}) {own[h]:.2f}" for h, k in enumerate(largest))
+    """At the end every head is mostly on a group of its own, or still moving there, with that group's feature.
+
+    Measured: the smallest share of a head on its own group.
+    """
+    history = group_shares(trajectory)
+    shares = history[-1]
+    largest, own = shares.argmax(1), shares.max(1)
+    values = trajectory["value_coefficient"].isel(step=-1).transpose("block", "head", "group").values
+    features = np.abs(values.reshape(-1, values.shape[-1])).argmax(1)
+    lines, holds = [], True
+    for head, group in enumerate(largest):
+        rising = still_rising(history[:, head, group])
+        enough = MOST.holds(float(own[head])) or (rising and HALF.holds(float(own[head])))
+        holds = holds and enough and bool(features[head] == group)
+        moving = ", rising" if rising else ""
+        lines.append(f"head {head + 1} on I({group + 1}) {own[head]:.2f}{moving}, feature {features[head] + 1}")
     covered = len(set(largest.tolist())) == min(shares.shape)
-    return Judgement(covered and SPECIALISED.holds(own.min()), float(own.min()), note)
+    return Judgement(bool(covered and holds), float(own.min()), "; ".join(lines))
 
 
 def judge_extra_heads(case: Case) -> Judgement:
-    """Competition and offshoots as with three heads; at the end every group is the largest of some head."""
+    """Competition and departures as with three heads; at the end every group has a head that is mostly on it."""
     trajectory = case.runs["heads-4"]
-    competition, offshoot = judge_competition(trajectory), judge_offshoots(trajectory)
-    shares = group_shares(trajectory)[-1]
-    covered = set(shares.argmax(1).tolist()) == set(range(shares.shape[1]))
-    best = float(shares.max(0).min())
-    passed = bool(competition.passed and offshoot.passed and covered and SPECIALISED.holds(best))
-    return Judgement(passed, best, f"{competition.note}; {offshoot.note}")
+    heads = judge_heads(trajectory)
+    best = float(group_shares(trajectory)[-1].max(0).min())
+    if heads.passed is None:
+        return Judgement(None, best, heads.note)
+    return Judgement(bool(heads.passed and MOST.holds(best)), best, heads.note)
 
 
 def judge_diagonal(case: Case) -> Judgement:
@@ -84,75 +86,182 @@ def judge_diagonal(case: Case) -> Judgement:
     return Judgement(passed, ratios["windows"], note)
 
 
-def judge_head_dynamics(case: Case) -> Judgement:
-    """Competition, offshoots in order, and staying heads that move against the new feature."""
+def judge_uniform_start(trajectory: xr.Dataset) -> Judgement:
+    """Attention on the task's lags at step 0, head by head; measured: the largest departure from its mean."""
+    lags = sorted({lag for group in groups_of(trajectory) for lag in group})
+    first = trajectory["attention_by_lag"].isel(step=0).sel(lag=lags).transpose("block", "head", "lag").values
+    off = float(np.abs(first / first.mean(-1, keepdims=True) - 1).max())
+    return Judgement(EVEN.holds(off), off, f"attention on a lag is off its mean by up to {off:.1%} at step 0")
+
+
+def judge_others_stay(trajectory: xr.Dataset) -> Judgement:
+    """When the first head is three quarters of its way to I(2), all others are still on I(1); measured: their lead."""
+    seen = passage(trajectory)
+    if isinstance(seen, str):
+        return Judgement(None, None, seen)
+    competition = judge_competition(trajectory)
+    first = next((one for one in departures(trajectory, seen) if one.group == 2), None)
+    if first is None or not competition.passed:
+        return Judgement(False, None, competition.note if first is not None else "no head goes to I(2)")
+    at = int(np.searchsorted(seen.steps, first.three_quarters))
+    leads = np.delete(lead(group_shares(trajectory)[min(at, len(seen.steps) - 1)], 0), first.head - 1)
+    note = f"{first}; the others lead on I(1) by {', '.join(f'{value:.2f}' for value in leads)}"
+    return Judgement(all(ON.holds(float(value)) for value in leads), float(leads.min()), note)
+
+
+def judge_elsewhere(case: Case) -> Judgement:
+    """Attention outside I(1) falls in all heads alike while they compete.
+
+    Measured: the time between the first and the last head to be half-way, over the longest time one takes itself.
+    """
     trajectory = case.runs["head-dynamics"]
-    competition, offshoot = judge_competition(trajectory), judge_offshoots(trajectory)
+    seen = passage(trajectory)
+    if isinstance(seen, str):
+        return Judgement(None, None, seen)
+    competition = judge_competition(trajectory)
+    if not competition.passed:
+        return Judgement(False, None, competition.note)
+    until = competition_at(seen) + 1
+    on_first = group_shares(trajectory)[:until, :, 0]
+    times, widths = [], []
+    for curve in on_first.T:
+        quarter, half, three = (
+            first_above(seen.steps[:until], curve, float(curve[0] + part * (curve[-1] - curve[0])))
+            for part in (0.25, 0.5, 0.75)
+        )
+        times.append(half)
+        widths.append(three - quarter)
+    spread = (max(times) - min(times)) / max(*widths, 1e-12)
+    note = f"half of what is elsewhere is gone at {', '.join(f'{time:.0f}' for time in times)}"
+    return Judgement(ALIKE.holds(spread), float(spread), note)
+
+
+def judge_handover(case: Case) -> Judgement:
+    """A head that leaves loses the first feature while a head that stays gains it.
+
+    Measured: what the leaving heads keep of the coefficient they had on A_1 during competition, the largest share.
+    """
+    trajectory = case.runs["head-dynamics"]
+    seen = passage(trajectory)
+    if isinstance(seen, str):
+        return Judgement(None, None, seen)
+    leaving = judge_departures(trajectory)
+    if leaving.passed is not True:
+        return Judgement(leaving.passed, None, leaving.note)
+    at = competition_at(seen)
+    values = trajectory["value_coefficient"].isel(block=0, group=0).transpose("step", "head").values
+    heads = [one.head - 1 for one in departures(trajectory, seen)]
+    kept = [float(values[-1, head] / values[at, head]) for head in heads]
+    staying = [head for head in range(values.shape[1]) if head not in heads]
+    gained = all(values[-1, head] > values[at, head] for head in staying)
+    note = f"leaving heads keep {', '.join(f'{share:.2f}' for share in kept)} of their part of A_1; {leaving.note}"
+    return Judgement(bool(gained and LOSES.holds(max(kept))), max(kept), note)
+
+
+def judge_head_dynamics(case: Case) -> Judgement:
+    """Competition, departures in order, and staying heads that move against the new feature."""
+    trajectory = case.runs["head-dynamics"]
+    heads = judge_heads(trajectory)
     dips = [item.deepest.depth if item.deepest else 0.0 for item in report_of(trajectory).compensation]
     shallowest = float(max(dips, default=np.nan))
-    passed = bool(competition.passed and offshoot.passed and len(dips) >= 2 and DIP.holds(shallowest))
     depths = ", ".join(f"{depth:.2f}" for depth in dips)
-    note = f"{offshoot.note}; deepest dips, in units of the leaving head's gain: {depths or 'none'}"
+    note = f"{heads.note}; deepest dips, in units of the leaving head's gain: {depths or 'none'}"
+    if heads.passed is None:
+        return Judgement(None, shallowest if dips else None, note)
+    passed = bool(heads.passed and len(dips) >= 2 and DIP.holds(shallowest))
     return Judgement(passed, shallowest if dips else None, note)
 
 
-def _pair(claim: Claim, *, label: str, published: float | None) -> tuple[Claim, Claim]:
+def _both(claim: Claim, judge: Callable[[xr.Dataset], Judgement]) -> tuple[Claim, Claim]:
     """The same claim for the minimal model and for the full decoder."""
-    return claim, Claim(
+    full = Claim(
         f"{claim.name}-full",
-        label,
+        claim.label.removesuffix(", minimal model"),
         f"{claim.about} (full decoder)",
         ("full",),
         quantity=claim.quantity,
+        unit=claim.unit,
         threshold=claim.threshold,
         limit=claim.limit,
-        published=published,
-        judge=lambda case: claim.judge(Case(case.preset, case.scale, case.seed, {"minimal": case.runs["full"]})),
+        concerns=claim.concerns,
+        judge=lambda case: judge(case.runs["full"]),
     )
+    return claim, full
 
 
 CLAIMS = (
-    *_pair(
+    *_both(
+        Claim(
+            "uniform-start",
+            "fig:attention, minimal model",
+            "at the start attention is uniform in all heads",
+            ("minimal",),
+            quantity="largest departure of a head's attention on a lag from its mean at step 0",
+            unit="share of the mean",
+            threshold=f"{EVEN}",
+            limit=EVEN,
+            judge=lambda case: judge_uniform_start(case.runs["minimal"]),
+        ),
+        judge_uniform_start,
+    ),
+    *_both(
         Claim(
             "competition",
             "fig:attention, minimal model",
             "early in training all heads put most of their attention on I(1)",
             ("minimal",),
-            quantity="smallest share of a head on I(1) when competition is clearest",
-            threshold=f"{MAJORITY} within the detected competitive phase",
-            limit=MAJORITY,
+            quantity=ON_FIRST,
+            unit="ratio of shares",
+            threshold=COMPETE,
+            limit=ON,
+            concerns=HEADS,
             judge=lambda case: judge_competition(case.runs["minimal"]),
         ),
-        label="fig:attention",
-        published=None,
+        judge_competition,
     ),
-    *_pair(
+    *_both(
         Claim(
             "offshoot",
             "fig:attention, minimal model",
             "heads leave one at a time, for I(2) and then for I(3)",
             ("minimal",),
-            quantity="step of the first offshoot",
-            threshold="one head leaves for I(2), another later for I(3)",
-            published=330.0,
-            judge=lambda case: judge_offshoots(case.runs["minimal"]),
+            quantity=ONE_AT_A_TIME,
+            unit="widths of a departure",
+            threshold=IN_TURN,
+            limit=APART,
+            concerns=HEADS,
+            judge=lambda case: judge_departures(case.runs["minimal"]),
         ),
-        label="fig:attention",
-        published=65.0,
+        judge_departures,
     ),
-    *_pair(
+    *_both(
+        Claim(
+            "others-stay",
+            "fig:attention, minimal model",
+            "when the first head has left, the others are still on I(1)",
+            ("minimal",),
+            quantity="smallest over the other heads of the share on I(1) over the largest other share",
+            unit="ratio of shares",
+            threshold=f"{ON} when the first head is three quarters of its way to I(2)",
+            limit=ON,
+            concerns=HEADS,
+            judge=lambda case: judge_others_stay(case.runs["minimal"]),
+        ),
+        judge_others_stay,
+    ),
+    *_both(
         Claim(
             "specialisation",
             "fig:attention, minimal model",
             "at the end each head copies a different group",
             ("minimal",),
             quantity="smallest share of a head on its own group at the end",
-            threshold=f"largest groups all different, each share {SPECIALISED}",
-            limit=SPECIALISED,
+            unit="share of attention",
+            threshold=f"largest groups all different, each share {MOST} (or {HALF} and rising), "
+            "and each head's largest value coefficient on the same group",
             judge=lambda case: judge_specialisation(case.runs["minimal"]),
         ),
-        label="fig:attention",
-        published=None,
+        judge_specialisation,
     ),
     Claim(
         "extra-heads",
@@ -160,9 +269,10 @@ CLAIMS = (
         "with four heads for three groups the phases are the same",
         ("heads-4",),
         quantity="smallest over groups of the largest share a head gives it at the end",
-        threshold="competition and offshoots as with three heads, "
-        f"every group the largest of some head, share {SPECIALISED}",
-        limit=SPECIALISED,
+        unit="share of attention",
+        threshold=f"{IN_TURN}; at the end every group has a head with a share {MOST} on it",
+        limit=MOST,
+        concerns=HEADS,
         judge=judge_extra_heads,
     ),
     Claim(
@@ -171,18 +281,45 @@ CLAIMS = (
         "lag 1 gets less attention than the rest of I(1) because of the skip connection",
         ("windows", "no-residual"),
         quantity="attention on lag 1 over the mean of the other lags of I(1), head most on I(1)",
+        unit="ratio of shares",
         threshold=f"{DIAGONAL} with residual connections, {DIAGONAL.opposite} without",
         limit=DIAGONAL,
         judge=judge_diagonal,
+    ),
+    Claim(
+        "elsewhere",
+        "app:simulations:transformer",
+        "while heads compete, attention elsewhere falls in all of them alike",
+        ("head-dynamics",),
+        quantity="time between the first and the last head to lose half of it",
+        unit="widths of that fall in one head",
+        threshold=f"{ALIKE}, and {COMPETE}",
+        limit=ALIKE,
+        concerns=HEADS,
+        judge=judge_elsewhere,
+    ),
+    Claim(
+        "handover",
+        "fig:collaboration, values",
+        "a head that leaves loses the first feature as a staying one grows into it",
+        ("head-dynamics",),
+        quantity="what a leaving head keeps of its part of A_1, the largest",
+        unit="share of its coefficient during competition",
+        threshold=f"{LOSES} for every leaving head, while the staying ones gain; and {IN_TURN}",
+        limit=LOSES,
+        concerns=HEADS,
+        judge=judge_handover,
     ),
     Claim(
         "head-dynamics",
         "fig:collaboration",
         "the minimal transformer shows the flow's signatures: competition, order, compensation",
         ("head-dynamics",),
-        quantity="shallower of the deepest dips per offshoot, in units of the leaving head's gain",
-        threshold=f"competition and offshoots hold, and a staying head dips by {DIP} at both offshoots",
+        quantity="shallower of the deepest dips per departure",
+        unit="the leaving head's gain",
+        threshold=f"{IN_TURN}; and a staying head dips by {DIP} at both departures",
         limit=DIP,
+        concerns=HEADS,
         judge=judge_head_dynamics,
     ),
 )

@@ -15,8 +15,8 @@ from headwise.task.chain import Task, log_softmax, sample
 from headwise.task.contexts import visible_windows
 from headwise.task.features import FloatArray
 
-UNIFORM_CONTEXTS = 300
-HIDDEN = 300
+UNIFORM_CONTEXTS = 120
+HIDDEN = 200
 CHAIN_SEQUENCES = 150
 
 

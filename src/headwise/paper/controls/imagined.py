@@ -13,7 +13,7 @@ from headwise.paper.controls.contexts import Contexts, distances, divergence
 from headwise.paper.controls.without_stages import about_predictors
 from headwise.task.features import FloatArray
 
-STEPS = 81
+STEPS = 61
 EVERY = 10
 ELSEWHERE = 6
 """Positions beyond the furthest lag of the task, which uniform attention also reaches."""

@@ -30,10 +30,7 @@ def specialised_at_once(contexts: Contexts, heads: int) -> xr.Dataset:
     h, attention = contexts.task.config.h, _attention(contexts, heads)
     return imagined(
         contexts,
-        [
-            Moment(grown_logits(contexts, c), attention, _values(contexts, heads, np.full(h, c)))
-            for c in progress()
-        ],
+        [Moment(grown_logits(contexts, c), attention, _values(contexts, heads, np.full(h, c))) for c in progress()],
     )
 
 
@@ -43,5 +40,5 @@ def specialised_in_turn(contexts: Contexts, heads: int) -> xr.Dataset:
     moments = []
     for t in progress():
         learned = script.learned(t)[: contexts.task.config.h]
-        moments.append(Moment(passing(contexts, learned), attention, _values(contexts, heads, learned)))
+        moments.append(Moment(passing(contexts, learned, script.rest), attention, _values(contexts, heads, learned)))
     return imagined(contexts, moments)

@@ -23,11 +23,15 @@ DIP = 0.4
 
 @dataclass(frozen=True)
 class Script:
-    """When each group is learned, as shares of the run, over which width, and how many groups ever are."""
+    """When each group is learned, as shares of the run, over which width, and how many groups ever are.
+
+    `rest` is what of each best predictor's log-probabilities a model lacks that has come to it.
+    """
 
     at: tuple[float, ...] = (0.15, 0.45, 0.75)
     width: float = 0.02
     stages: int = 3
+    rest: float = 0.01
 
     def learned(self, t: float) -> FloatArray:
         """How far each group is learned at time t, from 0 to 1 (exactly 0 for those that never are, and at t = 0)."""
@@ -40,12 +44,12 @@ class Script:
 DEFAULT = Script()
 
 
-def passing(contexts: Contexts, learned: Sequence[float] | FloatArray) -> FloatArray:
+def passing(contexts: Contexts, learned: Sequence[float] | FloatArray, rest: float) -> FloatArray:
     """Log-probabilities of a model that goes from knowing nothing through the best predictors, one after the other."""
     log_q = np.zeros_like(contexts.law)
     for share, best in zip(learned, contexts.best, strict=True):
         log_q = (1 - share) * log_q + share * best
-    return log_softmax(log_q)
+    return log_softmax((1 - rest) * log_q)
 
 
 def staged(contexts: Contexts, heads: int, script: Script = DEFAULT) -> xr.Dataset:
@@ -66,5 +70,5 @@ def staged(contexts: Contexts, heads: int, script: Script = DEFAULT) -> xr.Datas
             values[:, k] = -DIP * learned[k] * (1 - learned[k]) / max(1, heads - 1)
             if k < heads:
                 values[k, k] = learned[k]
-        moments.append(Moment(passing(contexts, learned), np.stack(attention), values))
+        moments.append(Moment(passing(contexts, learned, script.rest), np.stack(attention), values))
     return imagined(contexts, moments)

@@ -7,13 +7,15 @@ stages comes nearer than either.
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 
 from headwise.paper.controls.contexts import Contexts, divergence
 from headwise.task.chain import log_softmax
 from headwise.task.features import FloatArray
 
-FINE = np.linspace(0.0, 1.0, 161)
+FINE = np.linspace(0.0, 1.0, 81)
 """Progress of a run without stages; finer than any trajectory made from it."""
 
 VALUES_FIRST = 4.0
@@ -33,14 +35,18 @@ def sharpened(contexts: Contexts, share: float) -> FloatArray:
     return log_softmax(min(1.0, VALUES_FIRST * share) * contexts.logits(weights))
 
 
+@functools.lru_cache(maxsize=256)
 def about_predictors(contexts: Contexts) -> dict[str, dict[str, float]]:
     """Of each best predictor: its distance to the law, its excess loss, and how near a run without stages comes."""
-    about: dict[str, dict[str, float]] = {}
-    for i, best in enumerate(contexts.best, start=1):
-        about[f"bayes_{i}"] = {
+    ways = {
+        "logits": [grown_logits(contexts, share) for share in FINE],
+        "patterns": [sharpened(contexts, share) for share in FINE],
+    }
+    return {
+        f"bayes_{i}": {
             "to_law": divergence(best, contexts.law),
             "excess_loss": divergence(contexts.law, best),
-            "logits": min(divergence(best, grown_logits(contexts, share)) for share in FINE),
-            "patterns": min(divergence(best, sharpened(contexts, share)) for share in FINE),
+            **{way: min(divergence(best, log_q) for log_q in passed) for way, passed in ways.items()},
         }
-    return about
+        for i, best in enumerate(contexts.best, start=1)
+    }
