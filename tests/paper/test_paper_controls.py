@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from headwise.paper.claims.heads import judge_specialisation
 from headwise.paper.controls import CONTROLS
 from headwise.paper.controls.contexts import Contexts, divergence, uniform_contexts
 from headwise.paper.controls.staged import Script, staged
 from headwise.paper.entry import Case, Claim
+from headwise.paper.head_stages import judge_specialisation
 from headwise.paper.manifest import ENTRIES
 from headwise.paper.stages import judge_stages, passage
 from headwise.study.config import Preset, RunConfig

@@ -52,6 +52,20 @@ CLAIMS = {
     "flow-exchange": "fig:collaboration",
     "flow-values-first": "sec:cooperative",
     "head-dynamics": "fig:collaboration",
+    "uniform-start": "fig:attention",
+    "others-stay": "fig:attention",
+    "last-curve": "fig:kl",
+    "overfit-values": "sec:generalization",
+    "elsewhere": "app:simulations:transformer",
+    "handover": "fig:collaboration",
+    "overlap-order": "fig:attention-four-heads-overlapping-intervals",
+    "reverse-easier": "app:reverse_order",
+    "heads-reverse": "app:reverse_order",
+    "heads-alpha": "fig:attention-non-uniform-alphas",
+    "heads-overlap": "fig:attention-three-heads-overlapping-intervals",
+    "heads-init": "fig:ablations",
+    "heads-data": "fig:generalization",
+    "heads-sgd": "fig:attention-sgd-full-one-layer",
     "theorems": "sec. 3",
 }
 """What the paper claims, and the label of the section or figure in which it does."""
@@ -62,6 +76,10 @@ FULL_MODEL = {
     "offshoot-full": "fig:attention",
     "specialisation-full": "fig:attention",
     "depth-full": "fig:2layer-full",
+    "uniform-start-full": "fig:attention",
+    "others-stay-full": "fig:attention",
+    "last-curve-full": "fig:kl",
+    "joint-full": "sec:incremental",
 }
 """Claims of the paper about the full decoder that are made for the minimal model above."""
 
@@ -107,6 +125,7 @@ SECTIONS_OF_THE_PAPER = {
     "app:infinite_data",
     "app:reverse_order",
     "app:weight_decay",
+    "app:simulations:transformer",
 }
 """The labels of sections in the paper's source that make a claim."""
 
@@ -129,6 +148,8 @@ def test_every_claim_has_its_place_a_quantity_and_a_threshold(name: str, place: 
     assert len(claim.threshold) > 1
     assert claim.quantity
     assert claim.about
+    if claim.experiments:
+        assert claim.unit
 
 
 def test_every_figure_of_the_paper_is_drawn_once_and_no_label_is_invented() -> None:

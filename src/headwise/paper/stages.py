@@ -29,7 +29,7 @@ NEARER = Limit("<", 0.9)
 LEAVES = Limit(">=", 0.5)
 """How far the distance to each b_i rises again, as a share of the way from its minimum to KL(b_i||law)."""
 
-FALLING = Limit(">", 0.02)
+FALLING = 0.02
 """Share of a curve that it loses in the last tenth of a run while it is still falling."""
 
 NEAREST_RATIO = "largest ratio of the smallest distance to a b_i before the last to that of any run without stages"
@@ -180,7 +180,7 @@ def still_falling(curve: np.ndarray) -> bool:
     """Whether a curve loses a noticeable share of its value in the last tenth of the run."""
     tail = max(2, len(curve) // 10)
     begin, end = float(np.median(curve[-tail - 1 : -tail + 1])), float(curve[-1])
-    return FALLING.holds((begin - end) / max(abs(begin), 1e-12))
+    return (begin - end) / max(abs(begin), 1e-12) > FALLING
 
 
 def first_stage_share(seen: Passage) -> float | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from headwise.paper.limit import Limit
 
 RESAMPLES = 2000
 ENOUGH_FOR_BOOTSTRAP = 5
+FEWEST_FOR_INTERVAL = 2
 
 Outcome = Literal["reproduced", "partly reproduced", "not reproduced", "inconclusive"]
 
@@ -51,6 +52,10 @@ class Verdict:
     notes: Mapping[str, str]
     by_seed: Mapping[str, float] = field(default_factory=dict)
     """The measured quantity of each seed that has one; empty in verdicts stored before it was kept."""
+    test: Mapping[str, Any] = field(default_factory=dict)
+    """`digest`, `commit` and `date` of the test as it judged; empty in verdicts of earlier tests."""
+    runs: Mapping[str, Any] = field(default_factory=dict)
+    """`commits`, `first_ended` and `last_ended` of the runs judged; empty where nothing was trained."""
 
     @property
     def of(self) -> int:
@@ -88,6 +93,8 @@ def decide(
     threshold: str,
     limit: Limit | None = None,
     published: float | None,
+    test: Mapping[str, Any] | None = None,
+    runs: Mapping[str, Any] | None = None,
 ) -> Verdict:
     """The verdict over all seeds; what was published is compared with the published reading alone."""
     readable = [judgement for judgement in judgements.values() if judgement.passed is not None]
@@ -116,6 +123,8 @@ def decide(
         seeds=tuple(judgements),
         notes={str(seed): j.note for seed, j in judgements.items() if j.note},
         by_seed=by_seed,
+        test=test or {},
+        runs=runs or {},
     )
 
 
@@ -133,8 +142,8 @@ def outcome_of(passed: int, *, readable: int, of: int) -> Outcome:
 
 
 def interval(values: list[float]) -> tuple[float, float] | None:
-    """A 95 % bootstrap interval of the median, or the range of the values where they are few."""
-    if not values:
+    """A 95 % bootstrap interval of the median, or the range of the values where they are few; none of one value."""
+    if len(values) < FEWEST_FOR_INTERVAL:
         return None
     if len(values) < ENOUGH_FOR_BOOTSTRAP:
         return min(values), max(values)

@@ -51,6 +51,8 @@ def to_item(verdict: Verdict) -> dict[str, Any]:
         "draws": verdict.draws,
         "scale": verdict.scale,
         "notes": dict(verdict.notes),
+        "test": dict(verdict.test),
+        "runs": dict(verdict.runs),
     }
 
 
@@ -105,6 +107,8 @@ def _from_item(item: Mapping[str, Any]) -> Verdict:
         distance=item["distance"],
         seeds=tuple(item["seeds"]),
         notes=dict(item["notes"]),
+        test=dict(item.get("test", {})),
+        runs=dict(item.get("runs", {})),
         by_seed={str(seed): float(value) for seed, value in item.get("by_seed", {}).items()},
     )
 

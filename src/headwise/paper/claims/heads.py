@@ -12,17 +12,19 @@ from headwise.paper.head_stages import (
     APART,
     COMPETE,
     IN_TURN,
+    MOST,
     ON,
     ON_FIRST,
     ONE_AT_A_TIME,
+    SPECIALISED,
     competition_at,
     departures,
     first_above,
     judge_competition,
     judge_departures,
     judge_heads,
+    judge_specialisation,
     lead,
-    still_rising,
 )
 from headwise.paper.limit import Limit
 from headwise.paper.quantities import group_shares, groups_of, report_of
@@ -32,34 +34,11 @@ from headwise.paper.verdict import Judgement
 if TYPE_CHECKING:
     import xarray as xr
 
-MOST = Limit(">", 0.667)
-HALF = Limit(">", 0.5)
 DIP = Limit("<=", -0.05)
 DIAGONAL = Limit("<", 0.8)
 EVEN = Limit("<=", 0.1)
 ALIKE = Limit("<=", 1.0)
 LOSES = Limit("<=", 0.5)
-
-
-def judge_specialisation(trajectory: xr.Dataset) -> Judgement:
-    """At the end every head is mostly on a group of its own, or still moving there, with that group's feature.
-
-    Measured: the smallest share of a head on its own group.
-    """
-    history = group_shares(trajectory)
-    shares = history[-1]
-    largest, own = shares.argmax(1), shares.max(1)
-    values = trajectory["value_coefficient"].isel(step=-1).transpose("block", "head", "group").values
-    features = np.abs(values.reshape(-1, values.shape[-1])).argmax(1)
-    lines, holds = [], True
-    for head, group in enumerate(largest):
-        rising = still_rising(history[:, head, group])
-        enough = MOST.holds(float(own[head])) or (rising and HALF.holds(float(own[head])))
-        holds = holds and enough and bool(features[head] == group)
-        moving = ", rising" if rising else ""
-        lines.append(f"head {head + 1} on I({group + 1}) {own[head]:.2f}{moving}, feature {features[head] + 1}")
-    covered = len(set(largest.tolist())) == min(shares.shape)
-    return Judgement(bool(covered and holds), float(own.min()), "; ".join(lines))
 
 
 def judge_extra_heads(case: Case) -> Judgement:
@@ -257,8 +236,7 @@ CLAIMS = (
             ("minimal",),
             quantity="smallest share of a head on its own group at the end",
             unit="share of attention",
-            threshold=f"largest groups all different, each share {MOST} (or {HALF} and rising), "
-            "and each head's largest value coefficient on the same group",
+            threshold=SPECIALISED,
             judge=lambda case: judge_specialisation(case.runs["minimal"]),
         ),
         judge_specialisation,

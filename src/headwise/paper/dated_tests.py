@@ -1,0 +1,101 @@
+"""Since when each claim's test is as it is: the commit and date in which it was last changed.
+
+A test that is changed after its runs were seen can be made to fit them. So every verdict names the commit in which its
+test was last changed, beside the dates of the runs that it judged. What a test is, is the code behind it: digests of
+the modules' statements, without docstrings and layout. `dated_tests.json` keeps them with their commits, as a package
+outside a checkout has no history. `python -m headwise.paper.dated_tests` brings the file up to date in a checkout.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import hashlib
+import importlib
+import inspect
+import json
+import subprocess
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from headwise.paper.entry import Claim
+
+NAME = "dated_tests.json"
+SHARED = (
+    "headwise.paper.limit",
+    "headwise.paper.quantities",
+    "headwise.paper.stages",
+    "headwise.paper.head_stages",
+    "headwise.paper.acquisition",
+    "headwise.paper.controls.contexts",
+    "headwise.paper.controls.without_stages",
+)
+"""Modules that tests of claims share."""
+
+
+def modules_of(claim: Claim) -> tuple[str, ...]:
+    """The modules that a claim's test is made of."""
+    return (claim.judge.__module__, *SHARED)
+
+
+def dated_test(claim: Claim) -> dict[str, Any]:
+    """`digest`, `commit` and `date` of a claim's test; the last two are `None` where it changed since."""
+    digest = digest_of(modules_of(claim))
+    kept = _kept().get(digest, {})
+    return {"digest": digest, "commit": kept.get("commit"), "date": kept.get("date")}
+
+
+@functools.cache
+def digest_of(modules: tuple[str, ...]) -> str:
+    """Digits that change with any statement of these modules."""
+    whole = hashlib.sha256()
+    for name in modules:
+        tree = ast.parse(inspect.getsource(importlib.import_module(name)))
+        for node in ast.walk(tree):
+            body = getattr(node, "body", None)
+            if isinstance(body, list):
+                node.body = [one for one in body if not _is_text(one)] or [ast.Pass()]  # type: ignore[attr-defined]
+        whole.update(ast.dump(tree).encode())
+    return whole.hexdigest()[:16]
+
+
+def _is_text(node: ast.AST) -> bool:
+    """Whether a statement is a docstring, or a line about the constant above it."""
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+
+
+@functools.cache
+def _kept() -> dict[str, dict[str, str]]:
+    file = resources.files("headwise.paper").joinpath(NAME)
+    found: dict[str, dict[str, str]] = json.loads(file.read_text("utf-8")) if file.is_file() else {}
+    return found
+
+
+def main() -> None:
+    """Write the commit and date of every digest that is not kept yet; what is committed counts, not what is edited."""
+    from headwise.paper.entry import Claim
+    from headwise.paper.manifest import ENTRIES
+
+    kept = dict(_kept())
+    present = {}
+    for claim in (entry for entry in ENTRIES.values() if isinstance(entry, Claim)):
+        modules = modules_of(claim)
+        digest = digest_of(modules)
+        files = [str(inspect.getsourcefile(importlib.import_module(name))) for name in modules]
+        present[digest] = kept.get(digest) or _last_change(files)
+    path = Path(__file__).with_name(NAME)
+    path.write_text(json.dumps(present, indent=2, sort_keys=True) + "\n", encoding="utf-8")
+    print(f"{path}: {len(present)} tests, {sum(digest not in kept for digest in present)} new")
+
+
+def _last_change(files: list[str]) -> dict[str, str]:
+    folder = str(Path(files[0]).parent)
+    command = ["git", "-C", folder, "log", "-1", "--format=%H %cI", "--", *files]
+    commit, date = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+    return {"commit": commit, "date": date}
+
+
+if __name__ == "__main__":
+    main()

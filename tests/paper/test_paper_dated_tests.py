@@ -1,0 +1,64 @@
+"""Every verdict names the commit of its test, which is older than the runs it judged."""
+
+from __future__ import annotations
+
+import ast
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+
+from headwise.paper import dated_tests
+from headwise.paper.dated_tests import dated_test, digest_of, modules_of
+from headwise.paper.entry import Claim
+from headwise.paper.manifest import ENTRIES
+from headwise.paper.verdict_file import read_verdicts
+
+CLAIMS = [entry for entry in ENTRIES.values() if isinstance(entry, Claim)]
+RESULTS = Path(__file__).parents[2] / "results"
+
+
+@pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim.name)
+def test_the_commit_of_every_test_is_kept(claim: Claim) -> None:
+    """After a change of a test has landed: python -m headwise.paper.dated_tests."""
+    found = dated_test(claim)
+    assert found["commit"], "the test changed: commit it, then run python -m headwise.paper.dated_tests"
+    assert len(found["commit"]) == 40
+    assert datetime.fromisoformat(found["date"]).tzinfo is not None
+
+
+@pytest.mark.parametrize("folder", sorted(path.parent.name for path in RESULTS.glob("*/verdicts.json")))
+def test_tests_are_older_than_the_runs_that_they_judged(folder: str) -> None:
+    for verdict in read_verdicts(RESULTS / folder / "verdicts.json"):
+        if verdict.test and verdict.runs:
+            assert verdict.test["date"], f"{verdict.claim}: judged by a test that was not committed"
+            fixed, ended = (
+                datetime.fromisoformat(text) for text in (verdict.test["date"], verdict.runs["first_ended"])
+            )
+            assert fixed <= ended, f"{verdict.claim} ({verdict.preset}): its test is younger than its runs"
+
+
+def test_a_digest_follows_statements_and_not_their_layout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    digests = []
+    for k, source in enumerate(
+        (
+            'LIMIT = 0.5\n\n\ndef judge(x):\n    """Words."""\n    return x > LIMIT\n',
+            '"""A module."""\nLIMIT = 0.5\n"""About it."""\ndef judge(x):\n    # other words\n    return (x > LIMIT)\n',
+            "LIMIT = 0.6\n\n\ndef judge(x):\n    return x > LIMIT\n",
+        )
+    ):
+        ast.parse(source)
+        (tmp_path / f"dated_example_{k}.py").write_text(source)
+        digests.append(digest_of((f"dated_example_{k}",)))
+    assert digests[0] == digests[1] != digests[2]
+
+
+def test_a_test_that_changed_has_no_date(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dated_tests, "_kept", dict)
+    assert dated_test(CLAIMS[0])["date"] is None
+
+
+def test_every_claim_is_dated_by_the_module_of_its_own_test() -> None:
+    for claim in CLAIMS:
+        assert modules_of(claim)[0].startswith("headwise.paper.claims.")
