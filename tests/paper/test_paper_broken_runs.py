@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-import numpy as np
 import pytest
 import torch
 import xarray as xr
@@ -17,7 +16,8 @@ import xarray as xr
 from headwise.paper.claims import flow
 from headwise.paper.claims.ablations import SMALL, judge_hierarchy, judge_init_scale
 from headwise.paper.claims.exact import judge_gauge
-from headwise.paper.claims.flow import judge_compensation, judge_stages
+from headwise.paper.claims.flow import judge_compensation
+from headwise.paper.claims.flow import judge_stages as judge_flow_stages
 from headwise.paper.claims.function_space import judge_joint
 from headwise.paper.claims.variations import judge_alpha
 from headwise.paper.entry import Case
@@ -153,14 +153,14 @@ def test_alpha_that_cannot_be_read_is_not_a_failure(sound: xr.Dataset) -> None:
 def test_a_flow_without_its_third_stage_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     """One offshoot is not both, and a loss that falls says nothing about positions."""
     monkeypatch.setattr(flow, "flow_config", lambda preset: flow_config(preset).changed({"t_end": 120.0}))
-    assert judge_stages(case()).passed is False
+    assert judge_flow_stages(case()).passed is False
     assert judge_compensation(case()).passed is False
 
 
 def test_stages_of_a_flow_in_another_order_fail(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert judge_stages(case()).passed
+    assert judge_flow_stages(case()).passed
     monkeypatch.setattr("headwise.flow.stages.stage_features", lambda *arguments: [1, 3, 2])
-    assert judge_stages(case()).passed is False
+    assert judge_flow_stages(case()).passed is False
 
 
 def _earlier(run: xr.Dataset, share: float) -> xr.Dataset:
