@@ -125,7 +125,6 @@ SECTIONS_OF_THE_PAPER = {
     "app:infinite_data",
     "app:reverse_order",
     "app:weight_decay",
-    "app:simulations:transformer",
 }
 """The labels of sections in the paper's source that make a claim."""
 
