@@ -14,10 +14,11 @@ from headwise.core.markdown import without_section
 from headwise.phases.calibration.calibrate import CANDIDATES, CASES, SCORING_SEED, SEED, halves, trial
 from headwise.phases.calibration.measure import INTERVALS, PENALTY_FACTORS, measure, settings
 from headwise.phases.calibration.page import render
-from headwise.phases.calibration.scoring import Exam, moved_at_most_one_interval, prepare, score
+from headwise.phases.calibration.scoring import Exam, moved_at_most_one_interval, prepare, read, score
 from headwise.phases.calibration.synthetic import Ranges, draw_case, suite
 from headwise.phases.config import DEFAULT
 from headwise.phases.detection import detect
+from headwise.phases.loss import read_loss
 from headwise.phases.views import VIEWS, ViewName
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -77,6 +78,28 @@ def test_scores_can_fail() -> None:
     assert score(exams, "loss", blind).right_count < 0.5
     jumpy = DEFAULT.changed({"hold": 0.06, "release": 0.05, "copied": 0.06, "dwell": 0.005})
     assert score(exams, "heads", jumpy).false_stages > 0.02
+
+
+def require_no_stage_by_drops(exams: list[Exam]) -> None:
+    """A loss that has no plateaus is read by its drops; in the suite this gives no case another boundary."""
+    for exam in exams:
+        trajectory = exam.case.trajectory
+        whole = read_loss(
+            trajectory["step"].values[exam.kept], trajectory["excess_loss"].values[exam.kept], DEFAULT
+        ).boundaries
+        assert whole == read(exam, "loss", DEFAULT).boundaries, exam.case.name
+
+
+def test_drops_add_no_stage_to_a_sample(sample: list[Exam]) -> None:
+    require_no_stage_by_drops(sample)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("seed", [SEED, SCORING_SEED])
+@pytest.mark.parametrize("every", [1, 2])
+def test_drops_add_no_stage_to_the_suite(seed: int, every: int) -> None:
+    require_no_stage_by_drops(prepare(suite(600, seed), every))
 
 
 def test_cases_do_not_depend_on_the_size_of_the_suite() -> None:

@@ -1,4 +1,8 @@
-"""How well the views find what synthetic cases are known to contain."""
+"""How well the views find what synthetic cases are known to contain.
+
+The loss view is scored by its plateaus, which is what the calibrated thresholds are for. Drops, by which it reads a
+loss without plateaus, have thresholds of their own and would hide what a bad value does.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +16,10 @@ from headwise.phases.calibration.synthetic import Case
 from headwise.phases.config import Thresholds
 from headwise.phases.function import read_function
 from headwise.phases.heads import read_heads
-from headwise.phases.loss import read_loss
+from headwise.phases.plateaus import find_plateaus
+from headwise.phases.series import finite_series
 from headwise.phases.sources import HeadSource, head_source
-from headwise.phases.views import View, ViewName
+from headwise.phases.views import Stage, View, ViewName
 
 TOLERANCE = 0.05
 """A boundary is found when it is within this share of the run."""
@@ -63,11 +68,18 @@ def read(exam: Exam, name: ViewName, thresholds: Thresholds) -> View:
     trajectory = exam.case.trajectory
     steps = trajectory["step"].values[exam.kept]
     if name == "loss":
-        return read_loss(steps, trajectory["excess_loss"].values[exam.kept], thresholds)
+        return _plateaus_alone(steps, trajectory["excess_loss"].values[exam.kept], thresholds)
     if name == "function":
         predictors = [str(p) for p in trajectory["predictor"].values]
         return read_function(steps, trajectory["kl"].values[exam.kept], predictors, thresholds)
     return read_heads(steps, exam.heads.shares[exam.kept, 0], exam.heads.patterns, thresholds)
+
+
+def _plateaus_alone(steps: np.ndarray, excess: np.ndarray, thresholds: Thresholds) -> View:
+    plateaus = find_plateaus(finite_series(steps, excess)[0], thresholds)
+    if len(plateaus) < 2:
+        return View()
+    return View(tuple(Stage(one.start, one.end, "plateau", one.flatness, one.interval) for one in plateaus))
 
 
 def score(exams: Sequence[Exam], name: ViewName, thresholds: Thresholds) -> Score:
