@@ -186,6 +186,7 @@ def test_the_table_says_what_its_numbers_and_classes_mean() -> None:
     assert "typo: a symbol or an index is misprinted" in text
     assert "depends: the words can be read in several ways" in text
     assert "not printed: an addition of this project" in text
+    assert "The class is that of the reading that fails." in text
     assert "wrong constant:" not in text, "a class that is not in the table is not explained"
     assert "the error is: largest speed outwards at a boundary point" in text
     everything = CheckedStatements(checked.results, 2, 0, named=False)

@@ -20,6 +20,7 @@ from headwise.theory.document import check_document
 from headwise.theory.registry import TRIALS, run_checks
 from headwise.theory.stage_times import Row, read_csv, second_stage_rows, share_within
 from headwise.theory.statement import FAILING, FAULTS
+from headwise.theory.table import sentence
 
 SEED = 0
 CLOSE, CLOSER = 0.08, 0.05
@@ -42,7 +43,8 @@ is one of
   beforehand for everything else;
 - *approximate*: the statement is meant approximately, and it is as near as was asked for beforehand;
 - *fails*: the error is larger than allowed;
-- *depends*: the words can be read in several ways, of which some hold and some fail. Each reading has its own verdict;
+- *depends*: the words can be read in several ways, of which some hold and some fail. Each reading has its own verdict,
+  and the class beside *depends* is that of the reading that fails;
 - *not printed*: the paper makes no such claim. The statement is an addition of this project.
 
 Whatever is wrong with a statement as printed has a class:
@@ -202,8 +204,7 @@ def _short(outcome: Mapping[str, Any], fault: str | None) -> str:
 
 
 def _found(outcome: Mapping[str, Any]) -> str:
-    evidence = outcome["evidence"][:1].upper() + outcome["evidence"][1:]
-    return f"{evidence}. Error ({outcome['quantity']}): {_numbers(outcome)}."
+    return f"{sentence(outcome['evidence'])}. Error ({outcome['quantity']}): {_numbers(outcome)}."
 
 
 def _numbers(outcome: Mapping[str, Any]) -> str:

@@ -52,7 +52,10 @@ def key(results: Sequence[Result]) -> str:
     seen = {one.fault for one in results}
     lines += [f"{fault}: {meaning}." for fault, meaning in FAULTS.items() if fault in seen]
     if any(one.printed.verdict == "depends" for one in results):
-        lines.append("depends: the words can be read in several ways; some of them hold, some fail.")
+        lines.append(
+            "depends: the words can be read in several ways; some of them hold, some fail. The class is that of the "
+            "reading that fails."
+        )
     if any(one.printed.verdict == "not printed" for one in results):
         lines.append("not printed: an addition of this project, about which the paper says nothing.")
     return "\n".join(wrap(line) for line in lines)
@@ -78,5 +81,10 @@ def outcome_words(outcome: Outcome) -> str:
     """An outcome as a sentence: verdict, what the error is, and the evidence."""
     if outcome.verdict == "not printed":
         return "The paper makes no such claim."
-    evidence = outcome.evidence[:1].upper() + outcome.evidence[1:]
-    return f"{numbers(outcome).capitalize()}; the error is: {outcome.quantity}. {evidence}."
+    return f"{numbers(outcome).capitalize()}; the error is: {outcome.quantity}. {sentence(outcome.evidence)}."
+
+
+def sentence(words: str) -> str:
+    """A text with a capital at its beginning, unless it begins with a symbol."""
+    first = words.split(" ", 1)[0]
+    return words[:1].upper() + words[1:] if len(first) > 1 and first.isalpha() else words

@@ -33,7 +33,7 @@ def as_printed(rng: np.random.Generator, trials: int) -> Outcome:
 
 STATEMENT = Statement(
     "attention-order-rate",
-    "Thm coupling, proof: ż_j",
+    "Theorem coupling, proof: ż_j",
     "the final display of ż_j in terms of z_j, r_j and t_j",
     "the same",
     as_printed,

@@ -90,7 +90,7 @@ def as_printed(rng: np.random.Generator, trials: int) -> Outcome:
         found,
         within=1.0 + 1e-6,
         quantity=QUANTITY,
-        evidence=f"deviation at most {max(found):.2g} of ε e^(ct); but the window covers {max(shares):.1%} of the time "
+        evidence=f"deviation at most {max(found):.4f} of ε e^(ct); but the window covers {max(shares):.1%} of the time "
         f"to t_1 at ε = {EPSILONS[0]:g} and {min(shares):.1%} at ε = {EPSILONS[-1]:g}",
     )
 
@@ -119,7 +119,7 @@ STATEMENT = Statement(
     "bounded",
     "Theorem bounded",
     "deviations stay below ε e^{ct} for t up to 1/(−c log ε)",
-    "for t up to (1/c) log(δ/ε), with c depending on h, G and V(0)",
+    "they do for t up to (1/c) log(δ/ε), with c depending on h, G and V(0)",
     as_printed,
     as_corrected,
     fault="weak",

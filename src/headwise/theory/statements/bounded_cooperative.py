@@ -89,7 +89,7 @@ def within_window(rng: np.random.Generator, trials: int, *, printed: bool) -> Ou
         found,
         within=1 + 1e-6,
         quantity=QUANTITY,
-        evidence=f"deviation at most {max(found):.2g} of ε e^(ct) in windows of {min(windows):.2g} "
+        evidence=f"deviation at most {max(found):.2g} of ε e^(ct) within a time of {min(windows):.2g} "
         f"to {max(windows):.2g}",
     )
 
@@ -158,7 +158,7 @@ STATEMENT = Statement(
     "bounded-cooperative",
     "Theorem boundedcoop",
     "deviations stay below ε e^{ct} with a universal constant, for t up to 1/(−c log ε)",
-    "for t up to (1/c) log(δ'/ε), with c growing with the strengths and with 1/δ",
+    "they do for t up to (1/c) log(δ'/ε), with c growing with the strengths and with 1/δ",
     None,
     as_corrected,
     fault="false",

@@ -63,7 +63,7 @@ def as_corrected(rng: np.random.Generator, trials: int) -> Outcome:
 
 STATEMENT = Statement(
     "coupling-rate",
-    "beside Theorem coupling: its rate",
+    "Beside Theorem coupling: its rate",
     "no rate is given",
     "1 − s_1 ≈ ρ √(h/(2T m_1² t)), so the approach is algebraic",
     None,

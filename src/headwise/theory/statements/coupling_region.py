@@ -76,7 +76,7 @@ def counterexample() -> Counterexample:
 
 STATEMENT = Statement(
     "coupling-region",
-    "Thm coupling, proof: forward invariance",
+    "Theorem coupling, proof: forward invariance",
     "the ordering region is forward-invariant",
     "it is, intersected with ⟨V, V_1*⟩ ≥ 0",
     as_printed,

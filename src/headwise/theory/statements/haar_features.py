@@ -39,13 +39,13 @@ def as_corrected(rng: np.random.Generator, trials: int) -> Outcome:
         within=ERRORS,
         quantity="standard errors by which a moment of the cosine is off",
         evidence=f"E[cos] is zero and d² E[cos²] is one within {max(excess):.1f} standard errors of {count} pairs; "
-        f"‖A‖_F = m √d within {max(norms):.0e}; the largest cosine is {table}",
+        f"‖A‖_F = m √d within {max(norms):.1g}; the largest cosine is {table}",
     )
 
 
 STATEMENT = Statement(
     "haar-features",
-    "beside Assumption 2: the features of §2.3",
+    "Beside Assumption 2: the features of §2.3",
     "it is not said whether the features of §2.3 meet Assumption 2",
     "they do up to cosines of mean 0 and deviation 1/d; ‖A_k‖_F = m_k √d",
     None,

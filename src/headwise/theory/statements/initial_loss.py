@@ -71,7 +71,7 @@ STATEMENT = Statement(
     "initial-loss",
     "Remark init_loss",
     "a small equal perturbation of V' and s' towards feature 2 meets φ(0) > 0",
-    "only if m_2 > ½(m_1/h)² + ½ε²; or for any strengths when s' is perturbed much less than V'",
+    "it does only if m_2 > ½(m_1/h)² + ½ε²; or for any strengths when s' is perturbed much less than V'",
     as_printed,
     as_corrected,
     fault="false",

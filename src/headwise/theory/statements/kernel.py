@@ -64,7 +64,7 @@ STATEMENT = Statement(
     "kernel",
     "Lemma kernel, ‖s‖₁ = 1",
     "ker Π(s) is the union of the span of unused positions and the line of the support's indicator",
-    "it is their sum",
+    "ker Π(s) is the sum of these two spaces",
     as_printed,
     as_corrected,
     fault="typo",

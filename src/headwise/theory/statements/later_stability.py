@@ -79,7 +79,7 @@ def _outcome(rng: np.random.Generator, trials: int, *, printed: bool) -> Outcome
         [worst],
         within=1 + 1e-6,
         quantity="largest deviation over ε e^(ct)",
-        evidence=f"deviation at most {worst:.2g} of ε e^(ct) in windows of {min(map(min, windows)):.2g} to "
+        evidence=f"deviation at most {worst:.2g} of ε e^(ct) within a time of {min(map(min, windows)):.2g} to "
         f"{max(map(max, windows)):.2g}",
     )
 
@@ -96,7 +96,7 @@ STATEMENT = Statement(
     "later-stability",
     "§3.3, end: stability of later phases",
     "analogous bounds hold in later phases: deviations below ε e^{ct} for t up to 1/(−c log ε)",
-    "for t up to (1/c) log(δ'/ε), with c depending on the problem",
+    "they do for t up to (1/c) log(δ'/ε), with c depending on the problem",
     as_printed,
     as_corrected,
     fault="weak",

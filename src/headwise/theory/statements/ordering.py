@@ -61,7 +61,7 @@ STATEMENT = Statement(
     "ordering",
     "Lemma ordering",
     "if s_i and v_i are largest among the first h entries, so is (Π(s)v)_i",
-    "true when they are largest among all T entries",
+    "so it is when s_i and v_i are largest among all T entries",
     as_printed,
     as_corrected,
     fault="false",

@@ -25,7 +25,7 @@ def as_printed(rng: np.random.Generator, trials: int) -> Outcome:
 
 STATEMENT = Statement(
     "value-order-rate",
-    "Thm coupling, proof: ẇ_j",
+    "Theorem coupling, proof: ẇ_j",
     "ẇ_j = m_1⟨s, s_1*⟩ − m_j⟨s, s_j*⟩ − h‖s‖²w_j",
     "the same",
     as_printed,
