@@ -8,11 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from headwise.paper import dated_tests
+from headwise.paper import dated_tests, judge
 from headwise.paper.dated_tests import dated_test, digest_of, modules_of
 from headwise.paper.entry import Claim
+from headwise.paper.judge import CHANGED_SINCE
 from headwise.paper.manifest import ENTRIES
-from headwise.paper.verdict_file import read_verdicts
+from headwise.paper.verdict import Judgement, Verdict
+from headwise.paper.verdict_file import add_verdicts, read_verdicts
 
 CLAIMS = [entry for entry in ENTRIES.values() if isinstance(entry, Claim)]
 RESULTS = Path(__file__).parents[2] / "results"
@@ -28,14 +30,32 @@ def test_the_commit_of_every_test_is_kept(claim: Claim) -> None:
 
 
 @pytest.mark.parametrize("folder", sorted(path.parent.name for path in RESULTS.glob("*/verdicts.json")))
-def test_tests_are_older_than_the_runs_that_they_judged(folder: str) -> None:
+def test_tests_are_older_than_the_runs_that_they_judged_or_the_verdict_says_so(folder: str) -> None:
     for verdict in read_verdicts(RESULTS / folder / "verdicts.json"):
         if verdict.test and verdict.runs:
-            assert verdict.test["date"], f"{verdict.claim}: judged by a test that was not committed"
+            assert verdict.test["commit"], f"{verdict.claim}: judged by a test that was not committed"
             fixed, ended = (
                 datetime.fromisoformat(text) for text in (verdict.test["date"], verdict.runs["first_ended"])
             )
-            assert fixed <= ended, f"{verdict.claim} ({verdict.preset}): its test is younger than its runs"
+            assert (fixed > ended) == (verdict.notes.get("test") == CHANGED_SINCE), (
+                f"{verdict.claim} ({verdict.preset})"
+            )
+
+
+def test_a_verdict_says_that_its_test_is_younger_than_its_runs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    claim = next(one for one in CLAIMS if one.name == "order")
+    ended = "2026-11-01T12:00:00+00:00"
+    monkeypatch.setattr(judge, "dates_of", lambda paths: {"commits": [], "first_ended": ended, "last_ended": ended})
+    for date, said in (("2026-11-01T11:00:00+00:00", False), ("2026-11-01T15:00:00+01:00", True), (None, True)):
+        monkeypatch.setattr(judge, "dated_test", lambda claim, date=date: {"digest": "", "commit": "c", "date": date})
+        verdict = judge.verdict_of(claim, "published", "paper", {0: Judgement(True, 0.1)}, [tmp_path])
+        assert ("test" in verdict.notes) == said
+        assert read_verdicts(_stored(verdict, tmp_path)) == [verdict]
+
+
+def _stored(verdict: Verdict, into: Path) -> Path:
+    add_verdicts([verdict], into)
+    return into / "verdicts.json"
 
 
 def test_a_digest_follows_statements_and_not_their_layout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -62,3 +82,5 @@ def test_a_test_that_changed_has_no_date(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_every_claim_is_dated_by_the_module_of_its_own_test() -> None:
     for claim in CLAIMS:
         assert modules_of(claim)[0].startswith("headwise.paper.claims.")
+    order = next(one for one in CLAIMS if one.name == "order")
+    assert {"headwise.paper.stages", "headwise.paper.limit", "headwise.paper.acquisition"} < set(modules_of(order))

@@ -2,7 +2,8 @@
 
 A test that is changed after its runs were seen can be made to fit them. So every verdict names the commit in which its
 test was last changed, beside the dates of the runs that it judged. What a test is, is the code behind it: digests of
-the modules' statements, without docstrings and layout. `dated_tests.json` keeps them with their commits, as a package
+the modules' statements, without docstrings and layout, and the date is that at which they were committed first, which
+a rebase keeps. `dated_tests.json` keeps them with their commits, as a package
 outside a checkout has no history. `python -m headwise.paper.dated_tests` brings the file up to date in a checkout.
 """
 
@@ -15,6 +16,8 @@ import importlib
 import inspect
 import json
 import subprocess
+from collections.abc import Mapping
+from datetime import datetime
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,21 +26,32 @@ if TYPE_CHECKING:
     from headwise.paper.entry import Claim
 
 NAME = "dated_tests.json"
-SHARED = (
-    "headwise.paper.limit",
-    "headwise.paper.quantities",
-    "headwise.paper.stages",
-    "headwise.paper.head_stages",
-    "headwise.paper.acquisition",
-    "headwise.paper.controls.contexts",
-    "headwise.paper.controls.without_stages",
-)
-"""Modules that tests of claims share."""
+ROOM = "headwise.paper."
+PLUMBING = ("entry", "verdict", "scale", "flows")
+"""Modules of this room that tests import and that decide nothing."""
+
+BESIDE = {"headwise.paper.stages": "headwise.paper.judged_run"}
+"""What computes numbers that a test reads from the trajectory: how near a run without stages comes."""
 
 
 def modules_of(claim: Claim) -> tuple[str, ...]:
-    """The modules that a claim's test is made of."""
-    return (claim.judge.__module__, *SHARED)
+    """The modules that a claim's test is made of: its own, and those of this room that it imports."""
+    found: list[str] = []
+    waiting = [claim.judge.__module__]
+    while waiting:
+        name = waiting.pop()
+        if name not in found:
+            found.append(name)
+            waiting += [other for other in _imported(name) if other.removeprefix(ROOM) not in PLUMBING]
+            waiting += [BESIDE[name]] if name in BESIDE else []
+    return (found[0], *sorted(found[1:]))
+
+
+@functools.cache
+def _imported(name: str) -> tuple[str, ...]:
+    tree = ast.parse(inspect.getsource(importlib.import_module(name)))
+    sources = (node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module)
+    return tuple(sorted({source for source in sources if source.startswith(ROOM)}))
 
 
 def dated_test(claim: Claim) -> dict[str, Any]:
@@ -66,6 +80,13 @@ def _is_text(node: ast.AST) -> bool:
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
 
 
+def fixed_before(test: Mapping[str, Any], runs: Mapping[str, Any]) -> bool | None:
+    """Whether a test was fixed before the first of its runs ended; `None` where nothing was trained or is not known."""
+    if not test.get("date") or not runs.get("first_ended"):
+        return None if not runs.get("first_ended") else False
+    return datetime.fromisoformat(test["date"]) <= datetime.fromisoformat(runs["first_ended"])
+
+
 @functools.cache
 def _kept() -> dict[str, dict[str, str]]:
     file = resources.files("headwise.paper").joinpath(NAME)
@@ -92,7 +113,7 @@ def main() -> None:
 
 def _last_change(files: list[str]) -> dict[str, str]:
     folder = str(Path(files[0]).parent)
-    command = ["git", "-C", folder, "log", "-1", "--format=%H %cI", "--", *files]
+    command = ["git", "-C", folder, "log", "-1", "--format=%H %aI", "--", *files]
     commit, date = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
     return {"commit": commit, "date": date}
 

@@ -70,8 +70,7 @@ class Claim(Entry):
     """A statement with a test: `threshold` is stated beforehand, `judge` applies it to one seed.
 
     `quantity` is what is measured, in `unit`; `limit` is the part of the threshold that it has to keep, where there is
-    one. A claim that `concerns` stages has to reject the trajectories of `controls`. The paper's own words are in
-    `sentences`.
+    one. A claim that `concerns` stages has to reject the trajectories of `controls`.
     """
 
     quantity: str = ""

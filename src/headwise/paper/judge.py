@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from headwise.core.errors import ConfigError, CorruptData
 from headwise.core.readings import reading_in
-from headwise.paper.dated_tests import dated_test
+from headwise.paper.dated_tests import dated_test, fixed_before
 from headwise.paper.entry import Case, Claim
 from headwise.paper.judged_run import judged_trajectory
 from headwise.paper.plan import Plan
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
 GROUPS = 3
+CHANGED_SINCE = "the test was last changed after the first of these runs had ended"
 
 
 def judge_all(plan: Plan, notify: Callable[[str], None] = lambda line: None) -> list[Verdict]:
@@ -45,7 +47,8 @@ def verdict_of(
     claim: Claim, preset: Preset, scale: str, judgements: dict[int, Judgement], runs: Sequence[Path] = ()
 ) -> Verdict:
     """The verdict over all seeds; `runs` are where those judged lie."""
-    return decide(
+    test, dates = dated_test(claim), dates_of(runs)
+    verdict = decide(
         judgements,
         claim=claim.name,
         preset=preset,
@@ -54,9 +57,13 @@ def verdict_of(
         threshold=claim.threshold,
         limit=claim.limit,
         published=claim.published,
-        test=dated_test(claim),
-        runs=dates_of(runs),
+        unit=claim.unit,
+        test=test,
+        runs=dates,
     )
+    if fixed_before(test, dates) is False:
+        return replace(verdict, notes={**verdict.notes, "test": CHANGED_SINCE})
+    return verdict
 
 
 def judge_seed(plan: Plan, claim: Claim, preset: Preset, seed: int) -> Judgement:

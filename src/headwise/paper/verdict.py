@@ -52,6 +52,8 @@ class Verdict:
     notes: Mapping[str, str]
     by_seed: Mapping[str, float] = field(default_factory=dict)
     """The measured quantity of each seed that has one; empty in verdicts stored before it was kept."""
+    unit: str = ""
+    """Of the measured quantity."""
     test: Mapping[str, Any] = field(default_factory=dict)
     """`digest`, `commit` and `date` of the test as it judged; empty in verdicts of earlier tests."""
     runs: Mapping[str, Any] = field(default_factory=dict)
@@ -93,6 +95,7 @@ def decide(
     threshold: str,
     limit: Limit | None = None,
     published: float | None,
+    unit: str = "",
     test: Mapping[str, Any] | None = None,
     runs: Mapping[str, Any] | None = None,
 ) -> Verdict:
@@ -123,6 +126,7 @@ def decide(
         seeds=tuple(judgements),
         notes={str(seed): j.note for seed, j in judgements.items() if j.note},
         by_seed=by_seed,
+        unit=unit,
         test=test or {},
         runs=runs or {},
     )
