@@ -137,6 +137,15 @@ def test_the_page_says_which_scores_moved_since_the_first_look() -> None:
     assert "No precision and no recall moved." in render([now], first=now)
 
 
+def test_the_page_has_the_function_view_of_every_part_that_was_scored() -> None:
+    score = summary([_run("one_lag", [])], part="development")
+    assert "function view" not in render([score])
+    one = {"runs": 5, "clear": 10, "hits": 9, "false": 1, "unscored": 2, "missed": 1}
+    functions = {"markov_1": {**one, "precision": share(9, 10), "recall": share(9, 10), "wrong": ["markov_1-0003"]}}
+    page = render([{**score, "functions": functions}])
+    assert "| development | markov_1 | 5 | 10 | 9 | 2 | 1 | 90.0% (" in page
+
+
 def test_the_page_says_how_near_an_addition_is() -> None:
     score = summary([_run("one_lag", [])], part="development")
     near = {"run": "a", "held": 0.28, "taken": 0.34, "lost": 0.0, "clear_rise": True}

@@ -45,12 +45,13 @@ _AGAIN = """
 Twice. Its first scores, of the detector with sources `{detector}`, are in `results/zoo/held-out-first.json`. After that
 the detector and the probe were changed: sliding windows are seen, spikes of a loss make no drops, an excess loss that
 rests nowhere is read by its drops, and drops that cannot be told are said to be so. None of this was chosen on held-out
-runs, but who made these changes had seen the first scores, so what is below is a second look and not a first one.
+runs, but who made these changes had seen the first scores, so what is below is a second look and not a first one. The
+function view was not scored then; for it this is the first look.
 {what}
 """
 
 _FUNCTIONS = """
-#### {part} part, the function view
+### The function view
 
 Which n-gram predictor a model is nearest to (`predictors` of a report), where the law of the tokens is known by
 construction: in-context Markov chains (uniform, then the sequence's own tokens, then its own pairs), one table for all
@@ -91,6 +92,7 @@ def render(
         parts.append(_again(first, scores[-1]))
     for score in scores:
         parts += _part(score)
+    parts += _functions(scores)
     limits = _LIMITS.format(family=_family(scores[-1]), additions=_additions(additions))
     parts += [limits, "### The kinds", _kinds()]
     return "\n\n".join(part.strip() for part in parts) + "\n"
@@ -137,7 +139,6 @@ def _part(score: Mapping[str, Any]) -> list[str]:
         f"#### {score['part'].capitalize()} part, by kind of training",
         "Clear events; precision and recall.",
         _by_kind(score["kinds"]),
-        *_functions(score),
     ]
 
 
@@ -153,16 +154,22 @@ def _again(first: Mapping[str, Any], now: Mapping[str, Any]) -> str:
     return _AGAIN.format(detector=first["detector"][:12], what=wrap(told, width=WIDTH))
 
 
-def _functions(score: Mapping[str, Any]) -> list[str]:
-    if "functions" not in score:
-        return []
+def _functions(scores: Sequence[Mapping[str, Any]]) -> list[str]:
+    """When the nearest n-gram predictor changes, for all parts in one table."""
     rows = [
-        (name, one["runs"], one["clear"], one["unscored"], _share(one["precision"]), _share(one["recall"]))
-        for name, one in score["functions"].items()
+        (score["part"], name, one["runs"], one["clear"], *_counts(one), _share(one["precision"]), _share(one["recall"]))
+        for score in scores
+        for name, one in score.get("functions", {}).items()
     ]
-    columns = ("kind", "runs", "clear changes", "said at borderline ones", "precision", "recall")
-    about = _FUNCTIONS.format(part=score["part"].capitalize(), margin=MARGIN, held=HELD)
-    return [about, markdown_table(columns, rows)]
+    if not rows:
+        return []
+    said = ("said rightly", "said at borderline ones", "said wrongly")
+    columns = ("part", "kind", "runs", "clear changes", *said, "precision", "recall")
+    return [_FUNCTIONS.format(margin=MARGIN, held=HELD), markdown_table(columns, rows)]
+
+
+def _counts(one: Mapping[str, Any]) -> tuple[Any, ...]:
+    return tuple(one[name] for name in ("hits", "unscored", "false"))
 
 
 def _events(events: Mapping[str, Mapping[str, Any]]) -> str:
