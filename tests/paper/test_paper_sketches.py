@@ -55,7 +55,7 @@ def test_the_best_predictors_are_drawn_where_they_were_recorded() -> None:
     labels = ("bayes_1", "bayes_2", "prefix_3")
     sketch = sketch_of(claim("order"), {"minimal": trajectory(labels=labels)})
     assert sketch is not None
-    assert [curve.name for curve in sketch.curves] == ["best seeing I(1)", "best seeing I(1..2)"]
+    assert [curve.name for curve in sketch.curves] == ["b₁", "b₂"]
 
 
 def test_runs_without_the_curves_have_no_sketch() -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
+import re
 from pathlib import Path
 from typing import get_args
 
@@ -15,10 +17,12 @@ from headwise.paper.draw import Drawn, add_figures, read_figures
 from headwise.paper.entry import Claim
 from headwise.paper.judge import verdict_of
 from headwise.paper.manifest import ENTRIES, HEADLINE, select
+from headwise.paper.places import place
 from headwise.paper.plan import Plan
 from headwise.paper.scale import Size
 from headwise.paper.statement_file import keep_statements, read_statements
 from headwise.paper.verdict import Judgement, Outcome
+from headwise.paper.verdicts import verdict_text
 from headwise.paper.verdicts_page import MOODS, STATEMENT_MOODS, figures_of, illustrations, shown_verdict
 from headwise.theory.registry import run_checks
 from headwise.theory.statement import Verdict as StatementVerdict
@@ -47,6 +51,15 @@ def test_every_claim_with_runs_has_a_figure_of_its_own_runs(claim: Claim, tmp_pa
 )
 def test_the_figure_is_the_one_the_paper_has_there(claim: str, figure: str) -> None:
     assert figure in [entry.name for entry in figures_of(next(one for one in CLAIMS if one.name == claim))]
+
+
+@pytest.mark.parametrize("entry", ENTRIES.values(), ids=lambda entry: entry.name)
+def test_places_are_those_that_a_reader_finds(entry: Claim) -> None:
+    """No label of the source is left; figures are numbered from 1 to 21 and claims name one of these or a section."""
+    said = place(entry.label)
+    assert not re.search(r"\b(fig|sec|app):", said)
+    assert all(1 <= int(number) <= 21 for number in re.findall(r"Fig\. (\d+)", said))
+    assert re.search(r"Fig\.|§|App\.|sec\.|app\.|published figures", said)
 
 
 def test_the_headline_draws_what_its_claims_open() -> None:
@@ -88,6 +101,11 @@ def test_a_row_opens_the_figures_that_were_drawn_for_it(tmp_path: Path) -> None:
     assert shown.figures == [tmp_path / "a.png"]
     assert shown.mood == "good"
     assert shown.values["says"] == claim.about
+    assert shown.values["unit"] == claim.unit
+    assert f"[{claim.unit}]" in " ".join(verdict_text(verdict).split())
+    earlier = dataclasses.replace(verdict, quantity="what an earlier test measured")
+    assert shown_verdict(earlier, []).values["unit"] == "", "the unit of another quantity is not this one's"
+    assert claim.unit not in verdict_text(earlier)
 
 
 def test_a_folder_knows_the_figures_of_earlier_commands(tmp_path: Path) -> None:

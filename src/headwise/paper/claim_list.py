@@ -8,6 +8,7 @@ from typing import Any
 from headwise.core.text import definitions, wrap
 from headwise.paper.entry import Claim, Figure
 from headwise.paper.manifest import ENTRIES, HEADLINE
+from headwise.paper.places import place
 from headwise.paper.plan import cost
 from headwise.paper.scale import Scale
 from headwise.study.cost import readable
@@ -39,7 +40,7 @@ class ClaimList:
         lines = [
             (
                 f"{'*' if entry.name in HEADLINE else ' '} {entry.name}",
-                f"{entry.kind}, {readable(cost(entry, self.scale))}: {entry.about} [{entry.label}]",
+                f"{entry.kind}, {readable(cost(entry, self.scale))}: {entry.about} [{place(entry.label)}]",
             )
             for entry in self.entries
         ]

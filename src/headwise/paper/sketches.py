@@ -15,8 +15,8 @@ import numpy as np
 
 from headwise.core.errors import HeadwiseError
 from headwise.core.foreign_text import parse_json, read_foreign
-from headwise.core.predictors import predictor_label, predictors_of_kind
-from headwise.paper.entry import Claim
+from headwise.core.predictors import SUBSCRIPTS, predictor_label, predictor_order, predictors_of_kind
+from headwise.paper.entry import HEADS, Claim
 from headwise.paper.folder import locked, write_json
 from headwise.paper.plan import Plan
 from headwise.paper.runs import load_seed
@@ -48,20 +48,25 @@ Runs = dict[str, "xr.Dataset"]
 
 
 def distances(runs: Runs) -> Sketch | None:
-    """How far the run is from the best predictors that see the first groups, or from f_{A_1:i}."""
+    """How far the run is from the best predictors b_i of the first i groups, by which stages are judged.
+
+    A run that was not compared with them shows its distances to f_{A_1:i}.
+    """
     run = next(iter(runs.values()))
     if "kl" not in run:
         return None
     names = run["predictor"].values
-    chosen = predictors_of_kind(names, "bayes") or predictors_of_kind(names, "prefix")
-    return _to_predictors(run, chosen)
+    if best := predictors_of_kind(names, "bayes"):
+        shown = {name: f"b{predictor_order(name)}".translate(SUBSCRIPTS) for name in best}
+        return _to_predictors(run, shown, title="KL from the best predictor of the first groups")
+    return _to_predictors(run, _labels(predictors_of_kind(names, "prefix")))
 
 
 def to_contexts(runs: Runs) -> Sketch | None:
     """How far the run is from trained models of restricted context, and from the exact law."""
     run = next(iter(runs.values()))
     contexts = predictors_of_kind(run["predictor"].values, "window") if "kl" in run else []
-    return _to_predictors(run, contexts) if contexts else distances(runs)
+    return _to_predictors(run, _labels(contexts)) if contexts else distances(runs)
 
 
 def on_first_group(runs: Runs) -> Sketch | None:
@@ -88,29 +93,33 @@ def losses(runs: Runs) -> Sketch | None:
 
 KINDS: dict[str, Callable[[Runs], Sketch | None]] = {
     "windows": to_contexts,
-    "early-stop": to_contexts,
     "early-stop-ample": to_contexts,
-    "competition": on_first_group,
-    "competition-full": on_first_group,
-    "offshoot": on_first_group,
-    "offshoot-full": on_first_group,
     "specialisation": on_own_group,
     "specialisation-full": on_own_group,
     "extra-heads": on_own_group,
     "gauge": on_own_group,
     "joint": on_own_group,
-    "head-dynamics": on_first_group,
+    "joint-full": on_own_group,
     "overfit-structure": on_own_group,
+    "uniform-start": on_first_group,
+    "uniform-start-full": on_first_group,
+    "diagonal": on_own_group,
 }
-"""Claims that are about something else than distances of one run and losses of several."""
+"""Claims whose curves do not follow from what they concern."""
 
 
 def sketch_of(claim: Claim, runs: Runs) -> Sketch | None:
-    """The curves that a claim is about; nothing for claims without runs or whose runs do not have them."""
+    """The curves that a claim is about; nothing for claims without runs or whose runs do not have them.
+
+    Claims about heads alone show the heads, others the distances of one run or the losses of several.
+    """
     if not runs:
         return None
-    draw = KINDS.get(claim.name) or (distances if len(runs) == 1 else losses)
-    return draw(runs)
+    if claim.name in KINDS:
+        return KINDS[claim.name](runs)
+    if claim.concerns == HEADS:
+        return on_first_group(runs)
+    return distances(runs) if len(runs) == 1 else losses(runs)
 
 
 def sketch_all(plan: Plan) -> list[Kept]:
@@ -163,10 +172,14 @@ def _read_sketch(item: dict[str, object]) -> Sketch:
     return Sketch(curves=curves, x=places, **given)  # type: ignore[arg-type]
 
 
-def _to_predictors(run: xr.Dataset, names: Sequence[str]) -> Sketch | None:
+def _labels(names: Sequence[str]) -> dict[str, str]:
+    return {name: predictor_label(name, "unicode") for name in names}
+
+
+def _to_predictors(run: xr.Dataset, names: dict[str, str], *, title: str = "KL from") -> Sketch | None:
     steps = run["step"].values.astype(float)
-    curves = {predictor_label(n, "unicode"): (steps, run["kl"].sel(predictor=n).values) for n in names}
-    return _sketch("KL from", curves, colour="group", unit="nats")
+    curves = {label: (steps, run["kl"].sel(predictor=name).values) for name, label in names.items()}
+    return _sketch(title, curves, colour="group", unit="nats")
 
 
 def _heads(runs: Runs, title: str, read: Callable[[np.ndarray], np.ndarray]) -> Sketch | None:

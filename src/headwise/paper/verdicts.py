@@ -8,12 +8,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from headwise.core.text import wrap
+from headwise.paper.entry import Claim
 from headwise.paper.manifest import ENTRIES
+from headwise.paper.places import place
 from headwise.paper.verdict import Verdict
 from headwise.paper.verdict_file import OUTCOMES, to_document
-
-PLACES = {"fig": "Fig.", "sec": "Sec.", "app": "App.", "tab": "Table", "thm": "Theorem", "lem": "Lemma", "eq": "Eq."}
-"""Kinds of labels in the paper's source, and what a reader calls them."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +56,8 @@ def verdict_text(verdict: Verdict) -> str:
     if entry is not None:
         lines.append(wrap(f"claim: {entry.about} [{place(entry.label)}]", indent="  ", hanging="    "))
     if verdict.numbers:
-        lines.append(wrap(f"measured: {verdict.numbers}, {verdict.quantity}", indent="  ", hanging="    "))
+        unit = f" [{unit_of(verdict)}]" if unit_of(verdict) else ""
+        lines.append(wrap(f"measured: {verdict.numbers}{unit}, {verdict.quantity}", indent="  ", hanging="    "))
     lines.append(wrap(f"asked for: {verdict.threshold}", indent="  ", hanging="    "))
     if verdict.published is not None:
         lines.append(f"  printed in the paper: {verdict.published:g}")
@@ -72,12 +72,7 @@ def seeds_text(verdict: Verdict) -> str:
     return f"{verdict.passed} of {verdict.of} seed{'s' if verdict.of != 1 else ''}"
 
 
-def place(label: str) -> str:
-    """Labels of the paper's source as a reader says them.
-
-    >>> place("fig:kl left, minimal model"), place("sec. 3, app. B, C")
-    ('Fig. kl left, minimal model', 'sec. 3, app. B, C')
-    """
-    for kind, word in PLACES.items():
-        label = label.replace(f"{kind}:", f"{word} ")
-    return label
+def unit_of(verdict: Verdict) -> str:
+    """The unit of the measured number; empty for a verdict of an earlier test, which measured something else."""
+    claim = ENTRIES.get(verdict.claim)
+    return claim.unit if isinstance(claim, Claim) and claim.quantity == verdict.quantity else ""

@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, Any
 from headwise.paper.draw import Drawn
 from headwise.paper.entry import Claim, Evidence, Figure
 from headwise.paper.manifest import ENTRIES
+from headwise.paper.places import place
 from headwise.paper.plan import Plan
 from headwise.paper.sketches import Kept
 from headwise.paper.verdict import Outcome, Verdict
 from headwise.paper.verdict_file import to_item
-from headwise.paper.verdicts import place
+from headwise.paper.verdicts import unit_of
 from headwise.store.manifest import library_versions, source_commit
 from headwise.theory.statement import Verdict as StatementVerdict
 from headwise.view.report import Mood, ShownStatement, ShownVerdict, Sketch, write_reproduction_page
@@ -75,7 +76,7 @@ def shown_verdict(verdict: Verdict, figures: Sequence[Drawn], sketch: Sketch | N
     names = [figure.name for figure in figures_of(claim)] or [illustration(claim).name]
     pictures = {figure.name: figure.picture for figure in figures if figure.preset == verdict.preset}
     return ShownVerdict(
-        {**values, "says": claim.about, "in the paper": place(claim.label)},
+        {**values, "says": claim.about, "in the paper": place(claim.label), "unit": unit_of(verdict)},
         MOODS[verdict.outcome],
         [pictures[name] for name in names if name in pictures],
         sketch,

@@ -20,6 +20,9 @@ Mood = Literal["good", "mixed", "bad"]
 """Which way a verdict went: its colour and its mark."""
 
 
+SHORT = 8
+"""Letters of a unit that stands beside its number; a longer one has a line of its own."""
+
 Kind = Literal["says", "place", "soft", "why"]
 """What a line of a cell is: the claim's sentence, its place in the paper, something beside a number, a reason."""
 
@@ -155,12 +158,13 @@ def _measured(values: Mapping[str, Any], *, reasons: bool) -> Cell:
     notes = values.get("notes")
     seed, note = next(iter(notes.items()), ("", "")) if reasons and isinstance(notes, Mapping) else ("", "")
     lines = _lines(
+        ("soft", unit if len(unit) > SHORT else "", "in units of"),
         ("soft", values.get("quantity"), ""),
         ("soft", with_signs(text_of(values.get("threshold"))), "asked for"),
         ("soft", printed, "printed in the paper"),
         ("why", note, f"seed {seed}"),
     )
-    text = f"{shown} {unit}".strip() if shown else ""
+    text = f"{shown} {unit if len(unit) <= SHORT else ''}".strip() if shown else ""
     return Cell(text, f"{number!r}" if number is not None else shown.lower(), lines=lines)
 
 
