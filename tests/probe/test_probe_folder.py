@@ -226,7 +226,6 @@ def test_the_command_prints_one_document_and_one_line_errors(
         (["probe", str(tmp_path / "absent")], 2),
         (["probe", str(checkpoints), "--tokens", "x.npy", "--synthetic", "random"], 2),
         (["probe", str(checkpoints), "--tokens", str(tmp_path / "absent.npy")], 2),
-        (["probe", str(checkpoints), "--length", "17", "--out", str(tmp_path)], 2),
         (["probe", str(checkpoints), "--length", "0", "--out", str(tmp_path)], 2),
     ):
         assert main([*arguments, "-q"]) == code

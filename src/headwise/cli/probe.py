@@ -19,7 +19,10 @@ from headwise.cli.signals import stop_on_signal
 
 def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "folder", type=path_argument, metavar="DIR", help="Hugging Face checkpoints: checkpoint-100, ... or one model"
+        "folder",
+        type=path_argument,
+        metavar="DIR",
+        help="Hugging Face checkpoints: checkpoint-100, step1000, ... or one model",
     )
     parser.add_argument(
         "--tokens", type=path_argument, metavar="FILE", help="what to show: ids (.npy, .json) or text (.txt)"
@@ -45,6 +48,21 @@ def add(parser: argparse.ArgumentParser) -> None:
         type=path_argument,
         metavar="FILE",
         help='token ids by name as JSON, such as {"newline": [10]}: each class is a role of its own',
+    )
+    parser.add_argument(
+        "--step-pattern",
+        metavar="REGEX",
+        help=r"where the step is in the names of checkpoints, as in 'model_(\d+)'; usual names need none",
+    )
+    parser.add_argument(
+        "--revisions",
+        metavar="PATTERN",
+        help="with hf:ORG/MODEL for DIR: download these revisions, such as 'step*', one at a time, and remove each",
+    )
+    parser.add_argument(
+        "--build",
+        metavar="MODULE:FUNCTION",
+        help="for .pt, .pth and .ckpt files: your function from a file's content to the model; no code in files is run",
     )
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed of drawn sequences (default: 0)")
     parser.add_argument(
@@ -90,6 +108,9 @@ def run(arguments: argparse.Namespace, extra: list[str]) -> int:
             lags=arguments.lags,
             corpus=arguments.corpus,
             classes=arguments.classes,
+            step_pattern=arguments.step_pattern,
+            revisions=arguments.revisions,
+            build=arguments.build,
             seed=arguments.seed,
             induction=arguments.induction,
             on_corrupt=arguments.on_corrupt,

@@ -14,12 +14,11 @@ import numpy as np
 from headwise.core.errors import ConfigError, CorruptData, HeadwiseError, Interrupted
 from headwise.probe.checkpoints import (
     StoredModel,
+    at_hand,
     find_checkpoints,
-    load_config,
-    load_model,
+    model_sizes,
     offline,
     open_checkpoint,
-    vocabulary_size,
 )
 from headwise.probe.folder_config import FolderConfig
 from headwise.probe.foreign_config import first_line
@@ -38,6 +37,7 @@ from headwise.probe.token_classes import Classes, require_in_vocabulary
 from headwise.probe.token_file import read_corpus, read_tokens
 from headwise.probe.weights import Pickle
 from headwise.store import RunDirectory, RunIdentity, check_writable, describe_run, now
+from headwise.store.unbegun import missing_folders, nothing_left_if_refused
 
 OnCorrupt = Literal["stop", "skip"]
 Notify = Callable[[str], None]
@@ -50,6 +50,7 @@ def probe_checkpoints(
     tokens: Path | Kind,
     corpus: Path | None = None,
     classes: Classes | None = None,
+    revisions: str | None = None,
     out: Path,
     on_corrupt: OnCorrupt = "stop",
     pickle: Pickle = "refuse",
@@ -61,21 +62,27 @@ def probe_checkpoints(
 
     A damaged checkpoint stops the probe or is skipped, by name; skipped ones are in the run's log. Records are added in
     order of step: the next call tries only checkpoints after the last record, such as those that have appeared since.
-    Checkpoints that have a record are read again: one whose content is another now stops the probe.
+    Checkpoints that have a record are read again, but for revisions on the hub: one whose content is another now stops
+    the probe. One that is refused before its first record leaves no run behind.
     """
-    stored = find_checkpoints(folder)
+    stored = find_checkpoints(folder, step_pattern=config.step_pattern, build=config.build, revisions=revisions)
     check_writable(out)
     run = RunDirectory(probe_path(folder, config, out))
-    with run.writing():
+    on_hub = stored[0].revision is not None
+    missing = missing_folders(run, out)
+    with run.writing(), nothing_left_if_refused(run, missing):
         require_own(run, folder, config)
         looked_at = read_looked_at(run)
-        _require_unchanged(stored, looked_at, run, pickle=pickle, on_corrupt=on_corrupt, stop_asked=stop_asked)
+        if not on_hub:
+            _require_unchanged(stored, looked_at, run, pickle=pickle, on_corrupt=on_corrupt, stop_asked=stop_asked)
         waiting = [checkpoint for checkpoint in stored if checkpoint.step > looked_at.last]
 
-        def new_probe() -> Probe:
-            return _probe(stored, config, tokens, corpus=corpus, classes=classes, looked_at=looked_at, run=run)
+        def new_probe(of: list[StoredModel]) -> Probe:
+            return _probe(
+                of, config, tokens, corpus=corpus, classes=classes, looked_at=looked_at, run=run, notify=notify
+            )
 
-        probe = new_probe() if looked_at.steps else None
+        probe = new_probe(stored) if looked_at.steps and not on_hub else None
         if not waiting and run.read_manifest() is not None:
             return run
         if looked_at.steps:
@@ -85,15 +92,21 @@ def probe_checkpoints(
         started = now()
         if looked_at.steps:
             notify(f"resuming after step {looked_at.last}: {len(waiting)} of {len(stored)} checkpoints to go")
+        if on_hub and waiting:
+            notify(
+                f"downloading {len(waiting)} revision{'s' * (len(waiting) > 1)} of {folder}, one at a time; "
+                "each is removed after it was looked at"
+            )
         for checkpoint in waiting:
             if stop_asked():
                 raise Interrupted(f"interrupted before {checkpoint.path.name}; the same command resumes it")
             try:
-                if probe is None:
-                    probe = new_probe()
-                opened = open_checkpoint(checkpoint, pickle=pickle)
-                content = opened.identity()
-                record = _look(probe, load_model(opened, device=device), checkpoint)
+                with at_hand(checkpoint) as local:
+                    if probe is None:
+                        probe = new_probe([local] if on_hub else stored)
+                    opened = open_checkpoint(local, pickle=pickle)
+                    content = opened.identity()
+                    record = _look(probe, opened.model(device), checkpoint)
             except CorruptData as error:
                 if on_corrupt == "stop":
                     raise CorruptData(f"{error}; pass --on-corrupt skip to go on without it") from error
@@ -172,12 +185,16 @@ def _probe(
     classes: Classes | None,
     looked_at: LookedAt,
     run: RunDirectory,
+    notify: Notify,
 ) -> Probe:
-    """The probe with its tokens; the vocabulary is that of the first checkpoint whose config can be read."""
-    size, problem = None, None
+    """The probe with its tokens; the vocabulary is that of the first checkpoint whose config can be read.
+
+    Sequences that are longer than the model's positions are cut to these.
+    """
+    size, longest, problem = None, None, None
     for checkpoint in stored:
         try:
-            size = vocabulary_size(load_config(checkpoint))
+            size, longest = model_sizes(checkpoint)
             break
         except CorruptData as error:
             problem = problem or error
@@ -186,12 +203,16 @@ def _probe(
         raise problem
     if classes is not None:
         require_in_vocabulary(classes, size)
+    length = config.length if longest is None else min(config.length, longest)
+    if length < config.length:
+        notify(f"sequences are cut to the {length} positions of the model")
     if isinstance(tokens, Path):
-        shown = read_tokens(tokens, sequences=config.sequences, length=config.length, tokenizer=stored[0].path)
+        shown = read_tokens(tokens, sequences=config.sequences, length=length, tokenizer=stored[0].path)
+        shown = shown if longest is None else shown[:, :longest]
         if shown.min() < 0 or shown.max() >= size:
             raise ConfigError(f"--tokens: ids range over {shown.min()}..{shown.max()}, the model has 0..{size - 1}")
     else:
-        shown = synthetic(tokens, vocabulary=size, sequences=config.sequences, length=config.length, seed=config.seed)
+        shown = synthetic(tokens, vocabulary=size, sequences=config.sequences, length=length, seed=config.seed)
     if looked_at.tokens not in (None, tokens_digest(shown)):
         raise CorruptData(
             f"{stored[0].path} makes other tokens than were shown before (another tokenizer or vocabulary), so its "

@@ -29,6 +29,8 @@ class FolderConfig(Config):
     ] = "roles and windows"
     corpus: Annotated[str | None, Field(description="digest of the file that n-grams are counted on")] = None
     classes: Annotated[str | None, Field(description="digest of the token classes")] = None
+    step_pattern: Annotated[str | None, Field(description="where a name has its step, if not as usual")] = None
+    build: Annotated[str | None, Field(description="module:function that builds the model of a file")] = None
     seed: Annotated[int, Field(ge=0)] = 0
 
 
@@ -43,6 +45,8 @@ def folder_config(
     seed: int,
     corpus: Path | None = None,
     classes: Classes | None = None,
+    step_pattern: str | None = None,
+    build: str | None = None,
 ) -> FolderConfig:
     """The settings of a probe; files of tokens are named by their content."""
     shown = file_digest(tokens, option="--tokens") if isinstance(tokens, Path) else tokens
@@ -50,7 +54,7 @@ def folder_config(
     values = {"source": folder.resolve().name, "tokens": shown, "sequences": sequences, "length": length}
     named = None if classes is None else classes_digest(classes)
     kept = {"lags": lags, "induction": induction, "corpus": counted, "classes": named, "seed": seed}
-    return validated(FolderConfig, {**values, **kept})
+    return validated(FolderConfig, {**values, **kept, "step_pattern": step_pattern, "build": build})
 
 
 def file_digest(path: Path, *, option: str) -> str:

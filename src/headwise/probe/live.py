@@ -202,6 +202,7 @@ def watch(
     queries: int | None = None,
     lags: int = 64,
     induction: Induction = "on",
+    attention: str | None = None,
     adapter: Adapter | None = None,
 ) -> Watch:
     """Watch a model's heads while it trains.
@@ -214,7 +215,9 @@ def watch(
     ids on which n-gram predictors are counted, for the model's distance to each at every look. `classes`: token ids by
     name, such as {"newline": [10]}, each a role of its own. `queries`: count the last so many positions only. `lags`:
     how far back attention is kept by lag. `induction`: whether each look also takes an induction score on sequences
-    that repeat themselves. `adapter`: instead of the one that claims the model.
+    that repeat themselves. `attention`: for attention written by hand, the modules whose output is the weights, such as
+    "layers.*.attn_dropout". `adapter`: instead of the one that claims the model. A compiled model is looked at without
+    its compiled code, and keeps it.
 
     >>> import torch
     >>> from headwise import watch
@@ -225,6 +228,12 @@ def watch(
     >>> w.trajectory["step"].values.tolist(), w.trajectory.sizes["head"]
     ([0, 2, 4], 2)
     """
+    if attention is not None:
+        if adapter is not None:
+            raise ConfigError("attention and adapter exclude each other; give one")
+        from headwise.probe.adapters.named_modules import NamedModules
+
+        adapter = NamedModules(attention)
     probe = Probe(
         tokens, queries=queries, lags=lags, induction=induction, classes=classes, corpus=corpus, adapter=adapter
     )

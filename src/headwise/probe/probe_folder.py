@@ -86,6 +86,9 @@ def probe_folder(
     lags: int = 64,
     corpus: Path | str | None = None,
     classes: Path | str | Classes | None = None,
+    step_pattern: str | None = None,
+    revisions: str | None = None,
+    build: str | None = None,
     seed: int = 0,
     induction: Induction = "on",
     on_corrupt: OnCorrupt = "stop",
@@ -101,7 +104,13 @@ def probe_folder(
     is "random" (the default), "repeated" (a random half twice) or "markov" (few successors for each token). `lags` is
     how far back attention is kept. `corpus` is another such file, on which n-gram predictors are counted for the
     model's distance to each. `classes` is a JSON file of token ids by name, such as {"newline": [10]}, or such a
-    mapping: each is a role of its own. The same call again reads what is there and adds checkpoints that are new.
+    mapping: each is a role of its own.
+
+    The step of a checkpoint is read from its name (checkpoint-100, step1000, epoch=0-step=500, 1000) or by the regular
+    expression `step_pattern`. With `build`, "module:function", the folder holds files of torch (.pt, .pth, .ckpt), read
+    without their code, of which the function makes the model. `hf:ORG/MODEL` as the folder, with `revisions` such as
+    "step*", downloads these one at a time and removes each again; nothing else is ever downloaded. The same call again
+    reads what is there and adds checkpoints that are new.
 
     >>> import tempfile
     >>> from headwise import probe_folder
@@ -128,6 +137,8 @@ def probe_folder(
         induction=induction,
         corpus=counted,
         classes=named,
+        step_pattern=step_pattern,
+        build=build,
         seed=seed,
     )
     run = probe_checkpoints(
@@ -136,6 +147,7 @@ def probe_folder(
         tokens=shown,
         corpus=counted,
         classes=named,
+        revisions=revisions,
         out=out,
         on_corrupt=on_corrupt,
         pickle=pickle,

@@ -13,10 +13,12 @@ from typing import Any
 
 from headwise.core.errors import CorruptData
 from headwise.probe.folder_config import FolderConfig
+from headwise.probe.hub import is_hub
 from headwise.store import RunDirectory, RunIdentity, find_run
 from headwise.store.cures import to_be_removed
 
 FIRST = "first"
+LATER = ("step_pattern", "build")
 NOT_CONTENT = ("source", "seed")
 """The folder's name is a label, and the seed stands beside the content."""
 
@@ -30,12 +32,14 @@ def probe_path(folder: Path, config: FolderConfig, out: Path) -> Path:
 def probe_identity(folder: Path, config: FolderConfig, *, first: Mapping[str, Any] | None) -> RunIdentity:
     """What every file of a probe carries; `first` is what the first record was taken from, once there is one."""
     settings = config.model_dump(mode="json")
+    # Probes of the usual names and kinds keep the names that they had before there were others.
+    settings = {key: value for key, value in settings.items() if key not in LATER or value is not None}
     content = {key: value for key, value in settings.items() if key not in NOT_CONTENT}
     return RunIdentity(
         {**content, FIRST: None if first is None else dict(first)},
         config.seed,
         kept_in_format_1=settings,
-        named_by={**settings, "place": str(folder.resolve())},
+        named_by={**settings, "place": str(folder) if is_hub(folder) else str(folder.resolve())},
     )
 
 

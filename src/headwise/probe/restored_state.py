@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 
 import numpy as np
 import torch
@@ -24,13 +24,33 @@ def state_restored(model: object) -> Iterator[None]:
     try:
         for module in learning:
             module.training = False
-        with torch.random.fork_rng(devices=_accelerators(model)), torch.no_grad():
+        with torch.random.fork_rng(devices=_accelerators(model)), torch.no_grad(), uncompiled(model):
             yield
     finally:
         for module in learning:
             module.training = True
         random.setstate(python_state)
         np.random.set_state(numpy_state)  # noqa: NPY002
+
+
+@contextmanager
+def uncompiled(model: object) -> Iterator[None]:
+    """Run what `torch.compile` has compiled as it was written: the hooks of a look would make it compile anew.
+
+    What is compiled stays, so training goes on with it at once.
+    """
+    modules = list(model.modules()) if isinstance(model, nn.Module) else []
+    compiled = {module: module._compiled_call_impl for module in modules if module._compiled_call_impl is not None}
+    set_stance = getattr(torch.compiler, "set_stance", None)
+    try:
+        for module in compiled:
+            module._compiled_call_impl = None
+        # Parts of a model that were compiled one by one are found by torch itself, where it can be told.
+        with set_stance("force_eager") if set_stance is not None else nullcontext():
+            yield
+    finally:
+        for module, call in compiled.items():
+            module._compiled_call_impl = call
 
 
 def _accelerators(model: object) -> list[int]:
