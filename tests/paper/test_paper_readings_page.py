@@ -31,20 +31,23 @@ def test_key_rows_are_exactly_the_differences() -> None:
 
 def test_the_page_shows_the_readings_side_by_side(tmp_path: Path) -> None:
     folder = tmp_path / "paper"
-    about = {"claim": "order", "scale": "paper", "quantity": "rise", "threshold": "in order", "published": 0.385}
+    order = ENTRIES["order"]
+    assert isinstance(order, Claim)
+    about = {"claim": "order", "scale": "paper", "published": None}
+    present = {"quantity": order.quantity, "threshold": order.threshold}
     passing = {0: Judgement(True, 0.3), 1: Judgement(True, 0.5)}
     add_verdicts(
         [
-            decide(passing, preset="published", **about),
-            decide({0: Judgement(False, None)}, preset="text", **about),
+            decide(passing, preset="published", **about, **present),
+            decide({0: Judgement(False, None)}, preset="text", **about, quantity="rise", threshold="in order"),
         ],
         folder,
     )
     (folder / "table-levels-minimal-redrawn.csv").write_text("run,quantity,matches\nminimal,end of stage 1,no\n")
     page = render(tmp_path)
     assert (
-        "| order | rise | reproduced: 0.40 (0.30 to 0.50), 2 seeds | not run | not reproduced, 1 seed | in order |"
-        in page
+        f"| order | {order.quantity} | reproduced: 0.40 (0.30 to 0.50), 2 seeds | not run "
+        f"| not reproduced, 1 seed, by an earlier test | {order.threshold} |" in page
     )
     assert "| minimal | end of stage 1 |" in page
 
@@ -76,5 +79,5 @@ def test_the_table_of_differences_says_what_the_stored_verdicts_say(tmp_path: Pa
     columns, rows = ["run", "quantity", "matches"], [["sgd", "end of stage 1", "yes"], ["sgd", "end of stage 2", "no"]]
     level_file(tmp_path, "sgd").write_text("\n".join(",".join(row) for row in [columns, *rows]))
     table = difference_table(tmp_path)
-    assert "the exact law | not reproduced: windows |" in table
+    assert "the exact law | not reproduced by an earlier test: windows |" in table
     assert "not run: sgd; 1 of 2 numbers of `sgd` match (not: end of stage 2) |" in table

@@ -15,6 +15,8 @@ from headwise.core.keys import flatten
 from headwise.core.markdown import markdown_table
 from headwise.core.page_command import page_paths
 from headwise.core.readings import Preset
+from headwise.paper.entry import Claim
+from headwise.paper.manifest import ENTRIES
 from headwise.paper.preset_differences import differences
 from headwise.paper.verdict import Verdict
 from headwise.paper.verdict_file import read_verdicts
@@ -111,7 +113,8 @@ def difference_table(folder: Path) -> str:
 def _said(verdict: Verdict | None) -> str:
     if verdict is None:
         return "not run"
-    return verdict.text if verdict.preset == "published" else f"{verdict.text} on redrawn tasks"
+    where = "" if verdict.preset == "published" else " on redrawn tasks"
+    return f"{verdict.text}{where}{'' if by_present_test(verdict) else ' by an earlier test'}"
 
 
 def level_file(folder: Path, name: str) -> Path:
@@ -156,7 +159,7 @@ def verdict_table(folder: Path) -> str:
         found.setdefault(verdict.claim, {})[verdict.preset] = verdict
     rows = []
     for claim, readings in found.items():
-        either = next(iter(readings.values()))
+        either = next((one for one in readings.values() if by_present_test(one)), next(iter(readings.values())))
         cells = [_cell(readings.get(preset)) for preset in get_args(Preset)]
         rows.append((claim, either.quantity, *cells, either.threshold))
     return markdown_table(("claim", "measured", *get_args(Preset), "threshold"), rows)
@@ -179,7 +182,14 @@ def _cell(verdict: Verdict | None) -> str:
     if verdict is None:
         return "not run"
     numbers = f": {verdict.numbers}" if verdict.numbers else ""
-    return f"{verdict.text}{numbers}, {verdict.of} seed{'s' if verdict.of > 1 else ''}"
+    earlier = "" if by_present_test(verdict) else ", by an earlier test"
+    return f"{verdict.text}{numbers}, {verdict.of} seed{'s' if verdict.of > 1 else ''}{earlier}"
+
+
+def by_present_test(verdict: Verdict) -> bool:
+    """Whether a stored verdict was judged by the test that its claim has now."""
+    claim = ENTRIES.get(verdict.claim)
+    return isinstance(claim, Claim) and (claim.quantity, claim.threshold) == (verdict.quantity, verdict.threshold)
 
 
 def _link(folder: Path) -> str:
