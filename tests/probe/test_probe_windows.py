@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from headwise.phases.detection import detect
+from headwise.phases.heads_now import heads_now
 from headwise.probe import watch
 
 SIZE, ROWS, HEADS = 12, 5, 3
@@ -108,6 +109,17 @@ def test_an_even_head_in_a_short_window_has_no_role() -> None:
     for role in ("self", "previous", "window"):
         assert last["role_score"].sel(role=role).values == pytest.approx(0, abs=1e-6), role
     assert [role.role for role in detect(w.trajectory).roles] == []
+
+
+def test_a_head_is_named_by_the_chance_of_its_own_layer() -> None:
+    """The second layer's even window would be a previous-token head by the chance of the first."""
+    masks = [causal(), causal(2)]
+    maps = [(m / m.sum(-1, keepdim=True)).double().expand(ROWS, HEADS, SIZE, SIZE) for m in masks]
+    with watch(lambda tokens: maps, tokens=torch.zeros(ROWS, SIZE, dtype=torch.long), induction="off") as w:
+        pass
+    by_lag = w.trajectory[["attention_by_lag", "lag_chance", "lag_chance_by_block"]]
+    assert {one.role for one in heads_now(by_lag)} == {None}
+    assert {one.role for one in heads_now(by_lag.drop_vars("lag_chance_by_block"))} != {None}
 
 
 def test_only_followers_in_the_window_count_for_induction() -> None:

@@ -97,7 +97,10 @@ def _by_lag(trajectory: xr.Dataset, look: int) -> tuple[list[str], np.ndarray, n
         return None
     at = trajectory.isel(step=look)
     shares = at["attention_by_lag"].transpose("block", "head", "lag").values
-    chance = np.broadcast_to(at["lag_chance"].values, shares.shape)
+    even = at["lag_chance"].values
+    if "lag_chance_by_block" in at:
+        even = at["lag_chance_by_block"].transpose("block", "lag").values[:, None]
+    chance = np.broadcast_to(even, shares.shape)
     return [role_of_lag(int(lag)) for lag in at["lag"].values], excess_share(shares, chance), chance
 
 

@@ -31,7 +31,7 @@ def lags_that_matter(trajectory: xr.Dataset) -> xr.Dataset:
     if "attention_by_lag" not in trajectory or not trajectory.sizes.get("step"):
         return trajectory
     shares = trajectory["attention_by_lag"].transpose("step", "block", "head", "lag").values
-    excess = excess_share(shares, chance_of_lags(trajectory)[:, None, None, :])
+    excess = excess_share(shares, chance_of_lags(trajectory)[:, :, None, :])
     lags = trajectory["lag"].values
     wanted = lags[(np.nan_to_num(excess) >= WORTH_A_ROW).any(axis=(0, 1, 2))]
     reach = max(LEAST_LAGS, int(np.abs(wanted).max(initial=0)) + 1)
