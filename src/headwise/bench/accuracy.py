@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from headwise.bench.cases import SEED, Contender, Sizes, engine, prepared
 from headwise.bench.plain_gradients import plain_gradients
@@ -41,11 +41,15 @@ def relu_flips(decoder: Decoder, exact: Decoder, inputs: Tensor, counted: int) -
 
 def _hidden_on(decoder: Decoder, inputs: Tensor, counted: int) -> Tensor:
     seen: list[Tensor] = []
-    layer = decoder.layers[0].mlp_in
-    hook = layer.register_forward_hook(lambda module, args, out: seen.append(out > 0))
+
+    def note(module: nn.Module, args: tuple[Tensor, ...], out: Tensor) -> None:
+        seen.append((out > 0).flatten())
+
+    hooks = [block.mlp_in.register_forward_hook(note) for block in decoder.layers]
     for start in range(0, inputs.shape[0], 50):
         decoder(inputs[start : start + 50], counted, DropoutMasks(seed=SEED, step=0, first=start))
-    hook.remove()
+    for hook in hooks:
+        hook.remove()
     return torch.cat(seen)
 
 

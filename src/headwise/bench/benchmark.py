@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -24,11 +25,23 @@ class Benchmark:
         return render(self.measured)
 
 
-def benchmark(*, batch: int = 3000, repeats: int = 7, extent: Extent = "all") -> Benchmark:
-    """Time every path on every case, on one thread, taking turns; wants a quiet machine and about ten minutes.
+def benchmark(
+    *,
+    batch: int = 3000,
+    repeats: int = 7,
+    extent: Extent = "all",
+    peers: bool = False,
+    sizes: bool = False,
+    level: str | None = None,
+    report: Callable[[str], None] | None = None,
+) -> Benchmark:
+    """Time every path on every case, on one thread, taking turns; wants a quiet machine and about twenty minutes.
 
     `batch` is the number of sequences of a step. `extent="times"` leaves out accuracy, memory and growth, which take
-    most of the minutes.
+    most of the minutes. `peers` adds the strongest alternatives: plain torch in its best chunk, `torch.compile`, and
+    JAX where it is installed. `sizes` compares what the `auto` path chooses with every other way at many sizes, half an
+    hour more. `level` holds the kernel to an instruction level (`plain`, `avx2`, `avx512`). `report` is called with a
+    line about each case and size as it is done.
 
     >>> from headwise import benchmark
     >>> measured = benchmark(batch=8, repeats=1, extent="times").to_json()
@@ -38,4 +51,7 @@ def benchmark(*, batch: int = 3000, repeats: int = 7, extent: Extent = "all") ->
     for name, value in (("batch", batch), ("repeats", repeats)):
         if value < 1:
             raise ConfigError(f"--{name} {value} must be at least 1")
-    return Benchmark(run_benchmark(batch=batch, repeats=repeats, extent=extent))
+    measured = run_benchmark(
+        batch=batch, repeats=repeats, extent=extent, peers=peers, sizes=sizes, level=level, report=report
+    )
+    return Benchmark(measured)

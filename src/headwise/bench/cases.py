@@ -1,5 +1,5 @@
-"""What the benchmark times: a training step of the minimal model, of the full one without and with dropout on
-embeddings, and an evaluation of the full one, in the paper's sizes.
+"""What the benchmark times, in the paper's sizes: a training step of the minimal model, of the full one without and
+with dropout on embeddings, of two blocks of either, of the full one with norms before its branches; and an evaluation.
 """
 
 from __future__ import annotations
@@ -11,17 +11,28 @@ import torch
 from torch import Tensor
 
 from headwise.bench.plain import Plain, PlainMinimal, plain_evaluation, plain_model, plain_step
-from headwise.model import kernel
+from headwise.model.compute import ComputeConfig
 from headwise.model.config import FOUR_SITES, FULL_PUBLISHED, FULL_TEXT, MINIMAL_PUBLISHED, ModelConfig
 from headwise.model.decoder import Decoder
 from headwise.model.engine import Engine
 from headwise.model.initialise import initialise
 from headwise.model.kernel_engine import KernelEngine
+from headwise.model.paths import choose
 from headwise.model.reference import ReferenceEngine
 from headwise.model.tabulated import TabulatedEngine
 
-Name = Literal["minimal", "full", "full_embedding_dropout", "evaluation"]
+Name = Literal[
+    "minimal",
+    "full",
+    "full_embedding_dropout",
+    "evaluation",
+    "two_blocks",
+    "two_minimal_blocks",
+    "pre_norm",
+    "pre_norm_embedding_dropout",
+]
 NAMES: tuple[Name, ...] = get_args(Name)
+DROPPED_EMBEDDINGS: tuple[Name, ...] = ("full_embedding_dropout", "two_blocks", "pre_norm_embedding_dropout")
 Contender = Literal["plain", "plain_chunked", "plain_pairwise", "reference", "torch", "kernel"]
 CHUNK = 50
 SEED = 1
@@ -44,12 +55,17 @@ class Sizes(NamedTuple):
 def paper_sizes(case: Name, *, batch: int = 3000) -> Sizes:
     """The paper's setting. The minimal model starts at larger weights than the paper's 1e-9, so that every part of its
     gradient is a number that can be compared."""
-    if case == "minimal":
+    if case in ("minimal", "two_minimal_blocks"):
         model = MINIMAL_PUBLISHED.changed({"init": "xavier", "init_scale": 1.0, "init_values": "xavier"})
+        if case == "two_minimal_blocks":
+            return Sizes(model.changed({"blocks": 2}), batch=batch)
         return Sizes(model, w=6, batch=batch)
-    return Sizes(
-        FULL_PUBLISHED.changed({"dropout": FOUR_SITES}) if case == "full_embedding_dropout" else FULL_TEXT, batch=batch
-    )
+    model = FULL_PUBLISHED.changed({"dropout": FOUR_SITES}) if case in DROPPED_EMBEDDINGS else FULL_TEXT
+    if case == "two_blocks":
+        model = model.changed({"blocks": 2})
+    if case in ("pre_norm", "pre_norm_embedding_dropout"):
+        model = model.changed({"norm": "pre"})
+    return Sizes(model, batch=batch)
 
 
 def prepared(sizes: Sizes) -> tuple[Decoder, Tensor, Tensor]:
@@ -70,6 +86,11 @@ def engine(path: Contender, decoder: Decoder) -> Engine:
     return KernelEngine(decoder, dropout_seed=SEED, chunk=CHUNK)
 
 
+def can_use_kernel(model: ModelConfig) -> bool:
+    """Whether the kernel is here and computes this model."""
+    return choose(model, ComputeConfig()).path == "kernel"
+
+
 def contenders(case: Name, sizes: Sizes) -> dict[Contender, Callable[[], object]]:
     """Everything that can compute a case here, on the same data and weights."""
     decoder, inputs, targets = prepared(sizes)
@@ -87,9 +108,9 @@ def contenders(case: Name, sizes: Sizes) -> dict[Contender, Callable[[], object]
         return lambda: runner.loss_and_gradients(inputs, targets, step=0)
 
     found: dict[Contender, Callable[[], object]] = {"plain": run_plain(None), "plain_chunked": run_plain(CHUNK)}
-    if case == "minimal":
+    if sizes.model.embedding == "one_hot":
         found["plain_pairwise"] = run_plain(None, PlainMinimal(decoder, "pairwise"))
     paths: tuple[Contender, ...] = (
-        ("reference", "torch", "kernel") if kernel.missing() is None else ("reference", "torch")
+        ("reference", "torch", "kernel") if can_use_kernel(sizes.model) else ("reference", "torch")
     )
     return found | {path: run_path(path) for path in paths}

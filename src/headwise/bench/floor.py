@@ -17,24 +17,49 @@ def operations(case: Name, sizes: Sizes) -> float:
     that is less, of its own and a product with the output matrix; dropped inputs count only their dropped coordinates.
     Softmax, norms, dropout, table lookups and scatters are left out: they are the distance to the floor.
     """
-    model, positions, queries = sizes.model, sizes.positions, sizes.T
-    minimal = model.embedding == "one_hot"
-    writes = sizes.d if minimal else model.width
+    model, last = sizes.model, sizes.model.blocks - 1
+    per_sequence = 0.0
+    for block in range(model.blocks):
+        queries = sizes.T if block == last else sizes.positions
+        per_sequence += _attention(case, sizes, block=block, queries=queries)
+        per_sequence += queries * _writes(sizes, block) * (2 * model.mlp)
+    if model.unembedding == "learned":
+        per_sequence += sizes.T * _writes(sizes, last) * sizes.d
+    passes = 1 if case == "evaluation" else 3
+    return 2.0 * passes * per_sequence * sizes.batch
+
+
+def _stream(sizes: Sizes) -> int:
+    return sizes.d + sizes.positions if sizes.model.embedding == "one_hot" else sizes.model.width
+
+
+def _writes(sizes: Sizes, block: int) -> int:
+    """What a block writes: all of the stream, but only logits in the last block of a minimal model."""
+    return sizes.d if sizes.model.embedding == "one_hot" and block == sizes.model.blocks - 1 else _stream(sizes)
+
+
+def _attention(case: Name, sizes: Sizes, *, block: int, queries: int) -> float:
+    """Multiplications of one block's attention, of one sequence, in the cheapest of the known ways."""
+    model, positions, stream, writes = sizes.model, sizes.positions, _stream(sizes), _writes(sizes, block)
     first = positions - queries
     pairs = sum(min(first + q + 1, model.context or positions) for q in range(queries))
     dropped_inputs = case != "evaluation" and threshold(model.dropout.embedding) > 0
-    per_sequence = float(model.heads * pairs * writes)
-    if model.output == "on" and not dropped_inputs:
-        per_sequence = min(per_sequence, float(pairs * model.width + queries * model.width * writes))
-    per_sequence += queries * writes * (2 * model.mlp)
-    if model.unembedding == "learned":
-        per_sequence += queries * writes * sizes.d
+    head = model.width // model.heads if model.embedding == "learned" else stream
+    merged = model.score == "merged"
+    folded = float(model.heads * pairs * writes)
+    apart = float(model.heads * head * (pairs + queries * writes)) if model.output == "on" else folded
+    scores = float(model.heads * pairs * head)
+    if block > 0 or (model.norm == "pre" and dropped_inputs):
+        keys = 0 if merged else model.heads * head
+        values = model.heads * (head if model.output == "on" else writes)
+        return stream * float(queries * model.heads * head + positions * (keys + values)) + scores + apart
+    if model.norm == "pre":
+        return scores + min(folded, apart)
     if dropped_inputs:
         dropped = model.dropout.embedding * model.width
         columns = positions * (model.width + model.heads * writes) + queries * model.width
-        per_sequence += dropped * columns + pairs * model.width
-    passes = 1 if case == "evaluation" else 3
-    return 2.0 * passes * per_sequence * sizes.batch
+        return folded + dropped * columns + scores
+    return min(folded, apart)
 
 
 def product_rate() -> float:

@@ -1,7 +1,7 @@
 """docs/performance.md, written from the benchmark's own output: `python -m headwise.bench.page [RESULT.json]`.
 
-Without a file it runs the benchmark, which takes about ten minutes and needs a quiet machine, and leaves the result
-beside the page as JSON.
+Without a file it runs the benchmark, with peers and sizes, which takes an hour and needs a quiet machine, and leaves
+the result beside the page as JSON.
 """
 
 from __future__ import annotations
@@ -23,6 +23,10 @@ TITLES: dict[Name, str] = {
     "full": "step of the full model",
     "full_embedding_dropout": "step of the full model, dropout on embeddings",
     "evaluation": "evaluation of the full model",
+    "two_blocks": "step of two full blocks, dropout on embeddings",
+    "two_minimal_blocks": "step of two minimal blocks",
+    "pre_norm": "step of the full model, norms before its branches",
+    "pre_norm_embedding_dropout": "the same with dropout on embeddings",
 }
 WORDS = {
     "plain": "plain torch, whole batch",
@@ -90,6 +94,10 @@ def page(result: dict[str, Any]) -> str:
         parts.append("The interpreter with torch loaded is part of every number.")
     if result["growth"]:
         parts += ["## Growth", _growth(result)]
+    if any(result.get("ratio_peers", {}).values()):
+        parts += ["## Against the strongest alternatives", _peers(result)]
+    if result.get("auto"):
+        parts += ["## What `auto` chooses", _auto(result)]
     return "\n\n".join(parts) + "\n"
 
 
@@ -153,6 +161,42 @@ def _growth(result: dict[str, Any]) -> str:
     )
 
 
+PEERS = {"best_chunk": "plain torch in its best chunk", "compile": "torch.compile", "jax": "JAX, jitted and scanned"}
+
+
+def _peers(result: dict[str, Any]) -> str:
+    present = [peer for peer in PEERS if any(peer in found for found in result["ratio_peers"].values())]
+    rows = [
+        [TITLES[case], *(f"{found[peer]:.1f}" if peer in found else "-" for peer in present)]
+        for case, found in result["ratio_peers"].items()
+        if found
+    ]
+    text = "How many times faster the kernel is than each, in chunks of 50 where it is compiled."
+    return text + "\n\n" + markdown_table(["", *(PEERS[peer] for peer in present)], rows)
+
+
+def _auto(result: dict[str, Any]) -> str:
+    rows = [
+        [
+            f"{case}, {axis} = {value}",
+            str(found["batch"]),
+            found["choice"],
+            f"{found['seconds']['auto']:.4f}",
+            found["best"],
+            f"{found['ratio']:.2f} ({found['interval'][0]:.2f} to {found['interval'][1]:.2f})",
+        ]
+        for case, axes in result["auto"]["sizes"].items()
+        for axis, values in axes.items()
+        for value, found in values.items()
+    ]
+    columns = ["one size changed", "batch", "auto takes", "seconds", "best other way", "times that"]
+    return (
+        "A cost model with fixed constants (`model/cost.py`) chooses what the first block reads: the same sizes give "
+        "the same choice at every moment. At worst it takes "
+        f"{result['auto']['worst']:.2f} times the best other way.\n\n" + markdown_table(columns, rows)
+    )
+
+
 def _seconds(value: float | None) -> str:
     return "-" if value is None else f"{value:.3f}"
 
@@ -165,7 +209,7 @@ def main(arguments: list[str]) -> None:
     if arguments:
         result = json.loads(Path(arguments[0]).read_text())
     else:
-        result = run_benchmark()
+        result = run_benchmark(peers=True, sizes=True, report=print)
         replace_file(PAGE.with_suffix(".json"), json.dumps(result, indent=1) + "\n")
     replace_file(PAGE, page(result))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import statistics
+from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy as np
@@ -12,8 +13,11 @@ from headwise.bench.accuracy import gradient_errors
 from headwise.bench.cases import CHUNK, NAMES, SEED, Contender, Name, Sizes, contenders, paper_sizes, prepared
 from headwise.bench.floor import operations, product_rate
 from headwise.bench.growth import growth
+from headwise.bench.levels import limited_to
 from headwise.bench.machine import machine
 from headwise.bench.memory import peak_gigabytes
+from headwise.bench.peers import peers
+from headwise.bench.sizes import measure_sizes
 from headwise.bench.timing import Clock, interleaved, ratio, spread
 from headwise.model import kernel
 from headwise.model.compute import ComputeConfig
@@ -34,42 +38,81 @@ PARTS = (
     "memory",
     "profile",
     "growth",
+    "ratio_peers",
+    "auto",
 )
 Extent = Literal["all", "times"]
 
 
 def run_benchmark(
-    *, batch: int = 3000, repeats: int = 7, clock: Clock = "wall", extent: Extent = "all"
+    *,
+    batch: int = 3000,
+    repeats: int = 7,
+    clock: Clock = "wall",
+    extent: Extent = "all",
+    peers: bool = False,
+    sizes: bool = False,
+    level: str | None = None,
+    report: Callable[[str], None] | None = None,
 ) -> dict[str, Any]:
     """Time every case. `extent` "times" leaves out accuracy, memory and growth, which take most of the minutes.
+
+    `peers` adds the strongest alternatives to the turns of every step, `sizes` many sizes of every model, and `level`
+    holds the kernel to an instruction level below the best. `report` hears of every case and size as it is done.
 
     Keys: `ratio` and `ratio_chunked` (case, path: times faster than plain on the whole batch, in chunks),
     `ratio_pairwise` (over the faster way to write the plain minimal model), `ratio_spread`, `seconds`, `floor`
     (seconds, and the machine's operations per second), `profile` (seconds by stage of the kernel), `grad_error`,
-    `memory` (gigabytes), `growth`, `machine`, `settings`, `path`.
+    `memory` (gigabytes), `growth`, `machine`, `settings`, `path`; `ratio_peers` (case, peer: how many times faster the
+    best path is than this alternative), `auto` (`worst` and `sizes`, see `sizes.measure_sizes`).
     """
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
-        return _run(batch=batch, repeats=repeats, clock=clock, extent=extent)
+        with limited_to(level):
+            result = _run(
+                batch=batch, repeats=repeats, clock=clock, extent=extent, with_peers=peers, report=report or _silent
+            )
+            if sizes:
+                result["auto"] = measure_sizes(batch=batch, repeats=min(repeats, 5), clock=clock, report=report)
+            return result
     finally:
         torch.set_num_threads(threads)
 
 
-def _run(*, batch: int, repeats: int, clock: Clock, extent: Extent) -> dict[str, Any]:
+def _silent(line: str) -> None:
+    pass
+
+
+def _run(
+    *, batch: int, repeats: int, clock: Clock, extent: Extent, with_peers: bool, report: Callable[[str], None]
+) -> dict[str, Any]:
     choice = choose(MINIMAL_PUBLISHED, ComputeConfig())
     result: dict[str, Any] = {
         "machine": machine(),
         "path": choice._asdict(),
-        "settings": {"batch": batch, "repeats": repeats, "clock": clock, "threads": 1},
+        "settings": {
+            "batch": batch,
+            "repeats": repeats,
+            "clock": clock,
+            "threads": 1,
+            "level": kernel.level() if kernel.missing() is None else None,
+        },
         **{part: {} for part in PARTS},
     }
     rate = product_rate()
     result["floor"]["operations_per_second"] = rate
     for case in NAMES:
         sizes = paper_sizes(case, batch=batch)
-        seconds = interleaved(contenders(case, sizes), repeats=repeats, clock=clock)
+        runs: dict[str, Callable[[], object]] = {str(name): run for name, run in contenders(case, sizes).items()}
+        others: list[str] = []
+        if with_peers and case != "evaluation":
+            found = peers(*prepared(sizes))
+            others = list(found)
+            runs |= {str(name): run for name, run in found.items()}
+        seconds = interleaved(runs, repeats=repeats, clock=clock)
         fast = [path for path in FAST if path in seconds]
+        result["ratio_peers"][case] = {peer: ratio(seconds[peer], seconds[fast[-1]]) for peer in others}
         plain, chunked = seconds["plain"], seconds["plain_chunked"]
         result["seconds"][case] = {name: statistics.median(times) for name, times in seconds.items()}
         result["ratio"][case] = {path: ratio(plain, seconds[path]) for path in fast}
@@ -85,6 +128,7 @@ def _run(*, batch: int, repeats: int, clock: Clock, extent: Extent) -> dict[str,
             if case != "evaluation":
                 small = paper_sizes(case, batch=min(batch, ACCURACY_BATCH))
                 result["grad_error"][case] = gradient_errors(small, fast)
+        report(f"{case}: {fast[-1]} {result['seconds'][case][fast[-1]]:.3f} s, plain {statistics.median(plain):.3f} s")
     if extent == "all":
         result["growth"] = growth(fast[-1], batch=batch, repeats=min(repeats, 3), clock=clock)
     return result

@@ -6,17 +6,17 @@ from typing import Any
 
 from headwise.core.text import text_table, wrap
 
-CONTENDERS = ("plain", "plain_chunked", "plain_pairwise", "reference", "torch", "kernel")
+HEADINGS = {"plain": "plain", "plain_chunked": "chunks", "reference": "reference", "torch": "torch", "kernel": "kernel"}
 
 
 def render(result: dict[str, Any]) -> str:
     """A table of the benchmark for a terminal."""
     lines = [wrap(f"path in use: {result['path']['path']} ({result['path']['why']})"), ""]
-    cases = list(result["seconds"])
-    times = {name: {case: result["seconds"][case].get(name) for case in cases} for name in CONTENDERS}
-    times["floor"] = {case: result["floor"][case] for case in cases}
-    rows = [(name.replace("_", " "), *map(_seconds, seconds.values())) for name, seconds in times.items()]
-    lines.append(text_table(("seconds", *cases), rows, align="l" + "r" * len(cases)))
+    rows = [
+        (case, *(_seconds(seconds.get(name)) for name in HEADINGS), _seconds(result["floor"][case]))
+        for case, seconds in result["seconds"].items()
+    ]
+    lines.append(text_table(("seconds", *HEADINGS.values(), "floor"), rows, align="l" + "r" * (len(HEADINGS) + 1)))
     chunked = result["ratio_chunked"]
     rows = [
         (f"{case} {path}", f"{value:.1f}", _spread(result, case, path), f"{chunked[case][path]:.1f}")
@@ -37,11 +37,17 @@ def render(result: dict[str, Any]) -> str:
             f"time grows with {quantity} to the power {found['exponent']:.2f}, "
             f"operations to the power {found['operations_exponent']:.2f}"
         )
+    for case, found in result.get("ratio_peers", {}).items():
+        if found:
+            shown = ", ".join(f"{value:.1f} times {peer.replace('_', ' ')}" for peer, value in found.items())
+            lines.append(wrap(f"{case}: {shown}", hanging="  "))
+    if result.get("auto"):
+        lines += ["", f"auto takes at most {result['auto']['worst']:.2f} times the best of the other ways"]
     return "\n".join(lines).rstrip()
 
 
 def _seconds(value: float | None) -> str:
-    return "-" if value is None else f"{value:.4f}"
+    return "-" if value is None else f"{value:.3f}"
 
 
 def _spread(result: dict[str, Any], case: str, path: str) -> str:

@@ -21,6 +21,19 @@ def add(parser: argparse.ArgumentParser) -> None:
         default="all",
         help="only times: leaves out accuracy, memory and growth, which take most of the minutes",
     )
+    parser.add_argument(
+        "--peers",
+        action="store_true",
+        help="also time plain torch in its best chunk, torch.compile, and JAX where installed",
+    )
+    parser.add_argument(
+        "--sizes",
+        action="store_true",
+        help="also compare what `auto` chooses with every other way, at many sizes; half an hour more",
+    )
+    parser.add_argument(
+        "--level", metavar="NAME", help="hold the kernel to an instruction level: plain, avx2 or avx512"
+    )
     parser.add_argument("--json", action="store_true", help="print the result as one JSON document")
     parser.epilog = "Needs a machine that does nothing else. Everything is measured on one thread."
 
@@ -30,8 +43,17 @@ def run(arguments: argparse.Namespace, extra: list[str]) -> int:
     from headwise.bench.benchmark import benchmark
 
     if arguments.extent == "all":
-        say("about ten minutes; --quick leaves out accuracy, memory and growth")
-    print_result(benchmark(batch=arguments.batch, repeats=arguments.repeats, extent=arguments.extent), arguments)
+        say("about twenty minutes; --quick leaves out accuracy, memory and growth")
+    measured = benchmark(
+        batch=arguments.batch,
+        repeats=arguments.repeats,
+        extent=arguments.extent,
+        peers=arguments.peers,
+        sizes=arguments.sizes,
+        level=arguments.level,
+        report=say,
+    )
+    print_result(measured, arguments)
     return 0
 
 

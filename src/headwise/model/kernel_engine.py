@@ -57,7 +57,13 @@ class KernelEngine:
     def planned(self, *, batch: int, queries: int, training: bool) -> Plan:
         """How a batch of these sizes is computed."""
         return plan(
-            self.decoder, batch=batch, queries=queries, training=training, source=self.source, output=self.output
+            self.decoder,
+            batch=batch,
+            queries=queries,
+            chunk=self.chunk,
+            training=training,
+            source=self.source,
+            output=self.output,
         )
 
     def _engine(self, planned: Plan) -> OneBlockEngine | StackEngine:

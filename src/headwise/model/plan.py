@@ -7,12 +7,22 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from headwise.model import kernel
 from headwise.model.config import ModelConfig
-from headwise.model.decoder import Decoder
+from headwise.model.cost import BatchSizes, cost, work
+from headwise.model.decoder import Decoder, head_size
 from headwise.model.dropout import threshold
 from headwise.model.folded import output_place
 from headwise.model.folded_blocks import Source
+from headwise.model.kernel_sources import STACK
 from headwise.model.tables import Output
+
+WORTH_IT = 0.92
+"""The usual source of a model is left only for one that the model of costs says is cheaper by this factor."""
+
+
+MOST_ELEMENTS = 1e7
+"""Elements of tables of queries, keys and values: with gradients and sums in double they take 0.3 GB."""
 
 
 class Plan(NamedTuple):
@@ -35,17 +45,58 @@ def plan(
     *,
     batch: int,
     queries: int,
+    chunk: int,
     training: bool,
     source: Source | None = None,
     output: Output | None = None,
 ) -> Plan:
-    """The plan for a batch; `source` and `output` fix a part of it where they are possible."""
-    sources = possible(decoder.config, training=training)
-    taken = source if source in sources else sources[0]
-    first_queries = queries if decoder.config.blocks == 1 else decoder.positions
-    if output is None:
-        output = output_place(decoder, first_queries)
-    return Plan(taken, output)
+    """The cheapest plan for a batch; `source` and `output` fix a part of it where they are possible."""
+    model = decoder.config
+    sources = possible(model, training=training)
+    if on_tables(model) and kernel.missing(STACK) is not None:
+        sources = tuple(name for name in sources if name in ("tables", "dropped"))
+    if source in sources:
+        sources = (source,)
+    sizes = batch_sizes(decoder, batch=batch, queries=queries, chunk=chunk, training=training)
+    plans = [Plan(name, place) for name in sources for place in _outputs(decoder, sizes.queries, name, output)]
+    plans = [found for found in plans if _fits(sizes, found)]
+    level = kernel.level()
+    costs = {found: cost(sizes, found.source, found.output, level=level) for found in plans}
+    cheapest = min(plans, key=lambda found: costs[found])
+    return cheapest if costs[cheapest] < WORTH_IT * costs[plans[0]] else plans[0]
+
+
+def _fits(sizes: BatchSizes, planned: Plan) -> bool:
+    """Whether tables of rows stay small enough; the other sources are needed or small in any case."""
+    if planned.source not in ("sums", "pairs"):
+        return True
+    return work(sizes, planned.source, planned.output).elements <= MOST_ELEMENTS
+
+
+def _outputs(decoder: Decoder, queries: int, source: Source, output: Output | None) -> tuple[Output, ...]:
+    """Where the output matrix can be: dropped inputs have it folded in, and tables have a rule of their own."""
+    if output is not None:
+        return (output,)
+    if source == "tables":
+        return (output_place(decoder, queries),)
+    return ("folded",) if decoder.config.output == "off" or source == "dropped" else ("folded", "apart")
+
+
+def batch_sizes(decoder: Decoder, *, batch: int, queries: int, chunk: int, training: bool) -> BatchSizes:
+    """What the costs of a batch depend on."""
+    model, block = decoder.config, decoder.layers[0]
+    return BatchSizes(
+        model=model,
+        dictionary=decoder.dictionary,
+        positions=decoder.positions,
+        stream=decoder.stream,
+        writes=block.writes,
+        head=head_size(model, decoder.stream),
+        batch=batch,
+        queries=queries if model.blocks == 1 else decoder.positions,
+        chunk=chunk,
+        training=training,
+    )
 
 
 def on_tables(model: ModelConfig) -> bool:
