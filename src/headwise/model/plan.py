@@ -59,7 +59,7 @@ def plan(
         sources = (source,)
     sizes = batch_sizes(decoder, batch=batch, queries=queries, chunk=chunk, training=training)
     plans = [Plan(name, place) for name in sources for place in _outputs(decoder, sizes.queries, name, output)]
-    plans = [found for found in plans if _fits(sizes, found)]
+    plans = [found for found in plans if _fits(sizes, found)] or plans
     level = kernel.level()
     costs = {found: cost(sizes, found.source, found.output, level=level) for found in plans}
     cheapest = min(plans, key=lambda found: costs[found])
