@@ -9,8 +9,10 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import pytest
 
 from headwise.measure.config import MeasureConfig, Schedule
+from headwise.paper.controls import without_stages
 from headwise.study.config import RunConfig
 from headwise.study.experiments import experiment
+from headwise.task import bayes, bayes_fitted
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -41,3 +43,16 @@ def tiny(name: str = "minimal", **updates: object) -> RunConfig:
 
 
 __all__ = ["MeasureConfig", "Schedule", "tiny"]
+
+
+def shorten_fits(patch: pytest.MonkeyPatch) -> None:
+    """Best predictors of a few steps, taken for converged: for tests of everything but what they say."""
+    patch.setattr(bayes, "MOST_VISIBLE", 0)
+    patch.setattr(without_stages, "FINE", without_stages.FINE[::20])
+    for name, value in {"STEPS": 4, "WIDTH": 16, "HELD_OUT": 20, "AT_A_TIME": 60, "CONVERGED": 100.0}.items():
+        patch.setattr(bayes_fitted, name, value)
+
+
+@pytest.fixture
+def short_fits(monkeypatch: pytest.MonkeyPatch) -> None:
+    shorten_fits(monkeypatch)

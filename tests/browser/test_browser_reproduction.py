@@ -7,6 +7,7 @@ import shlex
 from pathlib import Path
 
 import pytest
+from tests.conftest import shorten_fits
 
 from headwise.cli.main import main
 from headwise.paper import scale, statement_file
@@ -29,6 +30,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     into = ["--out", str(root / "runs"), "--into", str(root / "into"), "--workers", "1", "-q"]
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(scale.MINIMAL, "quick", Size(30, 20, 30, 5))
+        shorten_fits(patch)
         patch.setattr(exact, "checked", few)
         patch.setattr(statement_file, "checked", few)
         patch.setattr("sys.argv", ["/somewhere/bin/headwise", "reproduce", *names, "--seeds", "0..1"])

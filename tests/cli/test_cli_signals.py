@@ -82,6 +82,7 @@ def test_a_run_in_this_process_is_saved_where_it_is(tmp_path: Path) -> None:
     assert_same(*(RunDirectory(run_location(config, tmp_path / root)) for root in ("a", "b")))
 
 
+@pytest.mark.usefixtures("short_fits")
 def test_a_reproduction_stops_before_it_judges(tmp_path: Path) -> None:
     with pytest.raises(Interrupted, match="runs left; the same command resumes"):
         reproduce(

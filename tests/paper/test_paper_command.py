@@ -14,7 +14,7 @@ from headwise.view.report import ShownVerdict
 
 
 @pytest.fixture
-def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
+def tiny(monkeypatch: pytest.MonkeyPatch, short_fits: None) -> None:
     """Every quick run in about a second; far too short for stages, which is what some verdicts then say."""
     monkeypatch.setitem(scale.MINIMAL, "quick", Size(30, 20, 30, 5))
 
@@ -143,7 +143,7 @@ def test_runs_that_a_claim_is_not_about_are_refused(tmp_path: Path, capsys: pyte
     runs = [path.parent for path in tmp_path.rglob("manifest.json")]
     assert len(runs) == 2
     for run in runs:
-        for claim in ("order", "depth", "overfit-structure", "alpha"):
+        for claim in ("order", "reverse", "overfit-structure", "alpha"):
             assert main(["reproduce", claim, "--run", str(run)]) == 2
             assert "needs a training run with 3 groups" in capsys.readouterr().err
 

@@ -22,6 +22,7 @@ NAMES = [name for name in ENTRIES if name != "theorems"]
 
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
+@pytest.mark.usefixtures("short_fits")
 @pytest.mark.parametrize("preset", ["published", "text"])
 def test_every_entry_is_judged_or_drawn(
     preset: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -16,6 +16,8 @@ PROGRAM = """
 import sys
 from headwise.cli.main import main
 from headwise.paper import scale
+from headwise.task import bayes, bayes_fitted
+bayes.MOST_VISIBLE, bayes_fitted.STEPS, bayes_fitted.HELD_OUT = 0, 4, 50
 scale.MINIMAL["quick"] = scale.Size(30, 20, 120, 10)
 sys.exit(main(sys.argv[1:]))
 """
