@@ -121,6 +121,7 @@ def test_a_folder_knows_the_figures_of_earlier_commands(tmp_path: Path) -> None:
     assert read_figures(tmp_path) == [larger]
 
 
+@pytest.mark.usefixtures("short_fits")
 def test_the_command_writes_the_page_and_says_where(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
