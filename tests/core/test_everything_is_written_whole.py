@@ -21,6 +21,7 @@ TO_MEMORY = {
     ("src/headwise/view/write.py", "savefig"): "into a buffer",
     ("src/headwise/store/tables.py", "write_table"): "into a buffer",
     ("src/headwise/zoo/replay.py", "savez_compressed"): "into a buffer",
+    ("src/headwise/paper/dated_tests.py", "dump"): "a syntax tree as text",
     ("src/headwise/cli/streams.py", "open"): "the null device",
     ("src/headwise/study/collect.py", "ParquetWriter"): "into the file that `replacing` gives",
     ("src/headwise/study/collect.py", "write_table"): "into the file that `replacing` gives",

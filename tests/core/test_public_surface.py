@@ -28,8 +28,10 @@ def test_type_checkers_see_the_same_names() -> None:
     tree = ast.parse(Path(headwise.__file__).read_text())
     imports = {
         alias.asname or alias.name: (node.module, alias.name)
-        for node in ast.walk(tree)
-        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("headwise")
+        for block in tree.body
+        if isinstance(block, ast.If) and ast.unparse(block.test) == "TYPE_CHECKING"
+        for node in block.body
+        if isinstance(node, ast.ImportFrom)
         for alias in node.names
     }
     homes = {name: (home, headwise._OWN_NAMES.get(name, name)) for name, home in headwise._HOME.items()}

@@ -22,6 +22,8 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from headwise.core.atomic import replace_file
+
 if TYPE_CHECKING:
     from headwise.paper.entry import Claim
 
@@ -107,7 +109,7 @@ def main() -> None:
         files = [str(inspect.getsourcefile(importlib.import_module(name))) for name in modules]
         present[digest] = kept.get(digest) or _last_change(files)
     path = Path(__file__).with_name(NAME)
-    path.write_text(json.dumps(present, indent=2, sort_keys=True) + "\n", encoding="utf-8")
+    replace_file(path, json.dumps(present, indent=2, sort_keys=True) + "\n")
     print(f"{path}: {len(present)} tests, {sum(digest not in kept for digest in present)} new")
 
 

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     import xarray as xr
 
 GROUPS = 3
+FEWEST = 3
+"""Evaluations below which nothing can be said about the course of a run."""
 CHANGED_SINCE = "the test was last changed after the first of these runs had ended"
 
 
@@ -71,7 +73,17 @@ def judge_seed(plan: Plan, claim: Claim, preset: Preset, seed: int) -> Judgement
     runs = load_seed(claim.configs(preset, plan.scale, seed), plan.out)
     if isinstance(runs, str):
         return Judgement(None, None, runs)
-    return claim.judge(Case(preset, plan.scale, seed, runs, _other_seeds(plan, claim, preset, seed)))
+    return _judged(claim, Case(preset, plan.scale, seed, runs, _other_seeds(plan, claim, preset, seed)))
+
+
+def _judged(claim: Claim, case: Case) -> Judgement:
+    """The claim's test, once there is a history to test."""
+    short = {name: run.sizes["step"] for name, run in case.runs.items() if run.sizes["step"] < FEWEST}
+    if short:
+        return Judgement(
+            None, None, ", ".join(f"{name} was measured {times} times only" for name, times in short.items())
+        )
+    return claim.judge(case)
 
 
 def _other_seeds(plan: Plan, claim: Claim, preset: Preset, seed: int) -> dict[str, tuple[xr.Dataset, ...]]:
@@ -110,7 +122,7 @@ def judge_run(path: Path, claims: Sequence[Claim]) -> list[Verdict]:
         if len(claim.experiments) != 1:
             raise ConfigError(f"{claim.name} needs {len(claim.experiments)} experiments; it cannot be judged on --run")
         _require_groups(trajectory, path, claim)
-        judged = claim.judge(Case(preset, "paper", seed, {claim.experiments[0]: trajectory}))
+        judged = _judged(claim, Case(preset, "paper", seed, {claim.experiments[0]: trajectory}))
         verdicts.append(verdict_of(claim, preset, "given run", {seed: judged}, [path]))
     return verdicts
 

@@ -135,7 +135,7 @@ def judge(run: Path | str, names: Sequence[str] = ()) -> Verdicts:
     ...     _ = train(experiment("minimal", "redrawn", changes=small), out=out)
     ...     verdicts = judge(list_runs(out)[0].path, ["specialisation"])
     >>> [one.outcome for one in verdicts]
-    ['not reproduced']
+    ['inconclusive']
     """
     claims = []
     for entry in select(names or ON_ONE_RUN):
