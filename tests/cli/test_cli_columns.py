@@ -43,7 +43,7 @@ def assert_fits(text: str) -> None:
         (["phases", "runs/minimal/0ea5daec-s0"], ["leaves"]),
         (["show", "runs/minimal/0ea5daec-s0"], ["finished", "prefix_3", "excess loss"]),
         (["list"], list(EXPERIMENTS)),
-        (["list", "--runs", "runs"], ["runs/minimal/0ea5daec-s0"]),
+        (["list", "--runs", "runs"], ["minimal/0ea5*-s0", "finished"]),
         (["check", "kernel", "initial-attention-curvature", "--trials", "2"], ["initial-attention-curvature"]),
         (["reproduce", "--list"], ["specialisation-full", "table-levels-minimal"]),
         (["reproduce", "--run", "runs/minimal/0ea5daec-s0"], ["specialisation"]),

@@ -13,6 +13,7 @@ from typing import Literal
 
 from headwise.core.errors import ConfigError
 from headwise.core.given_path import given_path
+from headwise.core.system_errors import exists, is_directory
 
 MOST_NAMED = 3
 SUFFIXES = {".nc": "netcdf", ".nc4": "netcdf", ".cdf": "netcdf", ".netcdf": "netcdf", ".zarr": "zarr"}
@@ -23,9 +24,9 @@ Kind = Literal["directory", "netcdf", "zarr"]
 def source_kind(path: Path) -> Kind:
     """Which reader a path is for, by its name and, for a Zarr store of another name, by the files in it."""
     named = SUFFIXES.get(path.suffix.lower())
-    if named == "netcdf" and not path.is_dir():
+    if named == "netcdf" and not is_directory(path):
         return "netcdf"
-    if named == "zarr" or any((path / name).exists() for name in ("zarr.json", ".zgroup", ".zmetadata")):
+    if named == "zarr" or any(exists(path / name) for name in ("zarr.json", ".zgroup", ".zmetadata")):
         return "zarr"
     return "directory"
 
@@ -49,7 +50,7 @@ def given_sources(given: Path | str) -> list[Path]:
     if os.path.lexists(path) or not glob.has_magic(str(path)):
         return [path]
     found = sorted(Path(name) for name in glob.glob(str(path)))
-    usable = [one for one in found if one.is_dir() or source_kind(one) != "directory"]
+    usable = [one for one in found if is_directory(one) or source_kind(one) != "directory"]
     if not usable:
         raise ConfigError(f"{path} fits no run; `headwise list --runs DIR` shows the runs")
     return usable

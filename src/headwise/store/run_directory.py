@@ -14,6 +14,7 @@ lock; writing happens inside `with run.writing():`.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -92,7 +93,7 @@ class RunDirectory:
         self._require_lock()
         content = json_file(config)
         digest = json_digest(config)
-        found = self.require_same(identity, on_damage=on_damage, config_sha256=digest)
+        found = self.require_same(identity, on_damage=on_damage, config_sha256={digest})
         header = RunHeader(coordinates, attributes)
         if found != 1:
             name = BY_CONTENT if identity.named_by is None else BY_PLACE
@@ -101,12 +102,12 @@ class RunDirectory:
         self._started = header
 
     def require_same(
-        self, identity: RunIdentity, *, on_damage: OnDamage = "refuse", config_sha256: str | None = None
+        self, identity: RunIdentity, *, on_damage: OnDamage = "refuse", config_sha256: AbstractSet[str] = frozenset()
     ) -> int | None:
         """`CorruptData` unless the run that is here is this one; returns its format, `None` where no run is yet.
 
-        `config_sha256` is the digest of the config.json that this run would have; a run of format 1 that has lost its
-        own is known by it.
+        `config_sha256` are the digests that the config.json of this run may have; a run of format 1 that has lost its
+        own is known by them.
         """
         return require_same(self, identity, on_damage=on_damage, config_sha256=config_sha256)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def require_same(
-    run: RunDirectory, asked: RunIdentity, *, on_damage: OnDamage, config_sha256: str | None
+    run: RunDirectory, asked: RunIdentity, *, on_damage: OnDamage, config_sha256: AbstractSet[str]
 ) -> int | None:
     """The format of the run that is here, once it is the one asked for; `None` where no run is yet.
 
@@ -42,7 +43,7 @@ def require_same(
     try:
         stored = run.beginning.identity(header)
     except CorruptData as error:
-        if config_sha256 not in _recorded_for_config(run):
+        if not recorded_for_config(run) & config_sha256:
             raise _nothing_tells(run, error) from error
         if on_damage == "refuse":
             raise CorruptData(f"{error}; --recover writes it anew") from error
@@ -51,7 +52,7 @@ def require_same(
     return header.format
 
 
-def _format_by_files(run: RunDirectory, asked: RunIdentity, *, config_sha256: str | None) -> int:
+def _format_by_files(run: RunDirectory, asked: RunIdentity, *, config_sha256: AbstractSet[str]) -> int:
     """The format of a run whose coordinates.json is lost, by the other files; those of format 1 do not say whose."""
     found = set(_identities(run))
     if found - {asked.digest, None}:
@@ -61,14 +62,14 @@ def _format_by_files(run: RunDirectory, asked: RunIdentity, *, config_sha256: st
     try:
         stored = identity_in_format_1(read_object(run.config_path), {"seed": asked.seed})
     except (CorruptData, *UNREADABLE) as error:
-        if config_sha256 not in _recorded_for_config(run):
+        if not recorded_for_config(run) & config_sha256:
             raise _nothing_tells(run, error) from error
         return 1
     _require_equal(run, stored, asked, version=1)
     return 1
 
 
-def _recorded_for_config(run: RunDirectory) -> set[str]:
+def recorded_for_config(run: RunDirectory) -> set[str]:
     """The digests of the config.json that a run was begun with, where sidecar or manifest still say them."""
     found = set()
     with suppress(CorruptData):

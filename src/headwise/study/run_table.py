@@ -79,7 +79,8 @@ class RunTable(list[ListedRun]):
         parts = []
         for experiment, group in groupby(self, key=lambda run: run.experiment):
             runs = list(group)
-            parts.append(f"{experiment}, {len(runs)} run{'s' if len(runs) > 1 else ''}\n{_table(runs, names)}")
+            count = f"{len(runs)} run{'s' if len(runs) > 1 else ''}"
+            parts.append(f"{experiment}, {count} below {self.root}\n{_table(runs, names)}")
             parts += [wrap(f"{names[run.path]}: {run.problem}", hanging="    ") for run in runs if run.problem]
         return "\n\n".join(parts)
 

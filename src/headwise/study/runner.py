@@ -17,7 +17,7 @@ from headwise.store import OnDamage, RunDirectory, check_writable
 from headwise.study.config import RunConfig, window_config
 from headwise.study.kept_predictors import kept_predictors
 from headwise.study.prepared_run import PreparedRun
-from headwise.study.resumed_config import begun_digest, with_stored_compute
+from headwise.study.resumed_config import begun_digests, with_stored_compute
 from headwise.study.run_location import run_identity, run_location
 from headwise.study.train_run import Notify, Report, StopAsked, train_run
 
@@ -73,7 +73,7 @@ def execute(
 
 def _is_over(run: RunDirectory, config: RunConfig, *, on_damage: OnDamage) -> bool:
     """Whether a run needs nothing more, once it is the one asked for; with `recover` only if it is whole to the end."""
-    run.require_same(run_identity(config), on_damage=on_damage, config_sha256=begun_digest(config))
+    run.require_same(run_identity(config), on_damage=on_damage, config_sha256=begun_digests(config))
     if on_damage == "refuse":
         if run.read_manifest() is None:
             return False
