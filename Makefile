@@ -19,7 +19,7 @@ $(VENV)/.lens: $(VENV)/.installed
 	touch $@
 
 demo: install
-	$(BIN)/headwise train minimal --preset published --steps 1000 --measure.at.dense "[[1, 1, 1]]" --out demo
+	$(BIN)/headwise train minimal --preset published --steps 1000 --measure.at.dense "[[1, 1, 1]]" --measure.bayes "[1, 2, 3]" --out demo
 	$(BIN)/headwise show demo/minimal/*-s0 --figure demo/minimal.png
 	$(BIN)/headwise phases demo/minimal/*-s0
 	$(BIN)/python -m headwise.paper.beside demo/minimal/*-s0
