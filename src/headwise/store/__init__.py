@@ -7,7 +7,7 @@ from headwise.store.checkpoints import Checkpoint, OnDamage
 from headwise.store.find_run import find_run
 from headwise.store.histories import History
 from headwise.store.identity import RunIdentity
-from headwise.store.listing import RunList, RunRecord, RunStatus, list_runs, run_condition, run_status, steps_done
+from headwise.store.listing import RunRecord, RunStatus, list_runs, run_condition, run_status, steps_done
 from headwise.store.log import now
 from headwise.store.manifest import EndStatus, describe_run
 from headwise.store.output_root import check_writable, run_path, short_path
@@ -21,7 +21,6 @@ __all__ = [
     "OnDamage",
     "RunDirectory",
     "RunIdentity",
-    "RunList",
     "RunRecord",
     "RunStatus",
     "check_writable",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +9,6 @@ from typing import Any, Literal
 
 from headwise.core.errors import ConfigError, CorruptData
 from headwise.core.system_errors import is_directory, names_in, reading
-from headwise.core.text import WIDTH, wrap
 from headwise.store.files import recorded_digest
 from headwise.store.format_1 import named_by_content
 from headwise.store.lock import is_locked
@@ -36,40 +34,6 @@ class RunRecord:
     size_bytes: int
     problem: str = ""
     """What is wrong with a damaged run."""
-
-
-class RunList(list[RunRecord]):
-    """The runs below an output root; `str` of this is what `headwise list --runs` prints."""
-
-    def __init__(self, records: Iterable[RunRecord], *, root: Path) -> None:
-        super().__init__(records)
-        self.root = root
-
-    def to_json(self) -> list[dict[str, Any]]:
-        """`run`, `experiment`, `seed`, `status`, `steps`, `bytes` and `problem` of each run, ready for JSON."""
-        return [
-            {
-                "run": str(record.path),
-                "experiment": record.experiment,
-                "seed": record.seed,
-                "status": record.status,
-                "steps": record.steps,
-                "bytes": record.size_bytes,
-                "problem": record.problem,
-            }
-            for record in self
-        ]
-
-    def __str__(self) -> str:
-        return "\n".join(_line(record) for record in self) or f"no runs under {self.root}"
-
-
-def _line(record: RunRecord) -> str:
-    size = f"{record.size_bytes / 1e6:.1f} MB"
-    left = f"{record.status:<11} {record.steps:>7} steps {size:>9}"
-    fits = len(left) + len(str(record.path)) + 2 <= WIDTH
-    line = f"{left}  {record.path}" if fits else f"{left}\n    {record.path}"
-    return f"{line}\n{wrap(record.problem, indent='    ')}" if record.problem else line
 
 
 def run_status(path: Path | str, *, care: Care = "quick") -> RunStatus:
@@ -108,16 +72,10 @@ def steps_done(path: Path | str) -> int:
     return max(checkpoint, metrics)
 
 
-def list_runs(root: Path | str, *, care: Care = "quick") -> RunList:
+def list_runs(root: Path | str, *, care: Care = "quick") -> list[RunRecord]:
     """Every run below an output root, by experiment, config and seed; `care="full"` verifies every byte.
 
-    >>> import tempfile
-    >>> from headwise import FlowConfig, keep_flow, list_runs
-    >>> with tempfile.TemporaryDirectory() as out:
-    ...     _ = keep_flow(FlowConfig(T=5, t_end=3.0), out=out)
-    ...     runs = list_runs(out)
-    >>> [(run.experiment, run.seed, run.status, run.steps) for run in runs]
-    [('flow', 0, 'finished', 3)]
+    What its config and its curves say of each is added by `headwise.study.run_table`.
     """
     root = Path(root)
     if not is_directory(root):
@@ -126,7 +84,7 @@ def list_runs(root: Path | str, *, care: Care = "quick") -> RunList:
     records = [
         _record(path, name, care=care) for path in below if (name := parse_run_path(path)) and is_directory(path)
     ]
-    return RunList(sorted(records, key=lambda record: (record.experiment, record.config_hash, record.seed)), root=root)
+    return sorted(records, key=lambda record: (record.experiment, record.config_hash, record.seed))
 
 
 def _record(path: Path, name: RunName, *, care: Care) -> RunRecord:
