@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from headwise.bench.benchmark import benchmark
+    from headwise.cli.completion import completion_script
     from headwise.flow.config import FlowConfig
     from headwise.flow.presets import flow_preset
     from headwise.flow.seeds import simulate_seeds
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from headwise.store.verify import verify
     from headwise.study.collect import collect
     from headwise.study.config import RunConfig
+    from headwise.study.config_schema import config_schema
     from headwise.study.experiment_list import list_experiments
     from headwise.study.experiments import experiment
     from headwise.study.flows import keep_flow
@@ -50,6 +52,8 @@ _HOME = {
     "benchmark": "headwise.bench.benchmark",
     "check": "headwise.theory.check",
     "collect": "headwise.study.collect",
+    "completion_script": "headwise.cli.completion",
+    "config_schema": "headwise.study.config_schema",
     "detect": "headwise.phases.detection",
     "detect_seeds": "headwise.phases.detection",
     "draw_diagram": "headwise.view.draw_diagram",
@@ -93,6 +97,8 @@ __all__ = [
     "benchmark",
     "check",
     "collect",
+    "completion_script",
+    "config_schema",
     "detect",
     "detect_seeds",
     "draw_diagram",

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, NoReturn, Protocol
 
 from headwise.cli.streams import put, say
+from headwise.core.config import Config
 from headwise.core.errors import ConfigError
 from headwise.core.given_path import given_path
 from headwise.core.keys import nearest_key
@@ -57,6 +58,8 @@ class Command:
     instead: Mapping[str, str] = field(default_factory=dict)
     words: tuple[str, ...] = ()
     """Words of the glossary that its help explains."""
+    keys: type[Config] | None = None
+    """The config whose keys it takes as options."""
 
 
 COMMANDS: dict[str, Command] = {}

@@ -127,4 +127,5 @@ COMMAND = Command(
         "overlay": "draw_theory(to=FILE)",
     },
     words=("reading", "stage", "offshoot"),
+    keys=FlowConfig,
 )

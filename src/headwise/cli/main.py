@@ -40,6 +40,8 @@ MODULES = (
     "catalogue",
     "verify",
     "bench",
+    "schema",
+    "completion",
 )
 """One module of `headwise.cli` per command, in the order of `headwise --help`."""
 

@@ -113,15 +113,15 @@ def _described(config: Any, prefix: str = "") -> Iterator[tuple[str, str]]:
 
 def _meaning(field: FieldInfo) -> str:
     """A key's description, with the words it takes where the description does not name them all."""
-    words = [word for word in _words(field.annotation) if word not in ("on", "off")]
+    words = [word for word in words_of(field.annotation) if word not in ("on", "off")]
     about = field.description or ""
     return about if all(word in about for word in words) else f"{about} ({', '.join(words)})"
 
 
-def _words(annotation: Any) -> list[str]:
+def words_of(annotation: Any) -> list[str]:
     if isinstance(annotation, str):
         return [annotation]
-    return [word for part in get_args(annotation) for word in _words(part)]
+    return [word for part in get_args(annotation) for word in words_of(part)]
 
 
 def _value(key: str, texts: list[str]) -> Any:

@@ -13,6 +13,7 @@ from headwise.cli.streams import say
 from headwise.cli.train import INSTEAD, add_experiment_arguments, resolve_arguments
 from headwise.core.errors import ConfigError, SomeRunsFailed
 from headwise.study.cluster_config import read_cluster
+from headwise.study.config import RunConfig
 from headwise.study.grid import split_values
 
 
@@ -122,4 +123,5 @@ COMMAND = Command(
         "dry_run": "plan_sweep(CONFIG)",
     },
     words=("reading",),
+    keys=RunConfig,
 )

@@ -133,4 +133,5 @@ COMMAND = Command(
         "dry_run": "headwise.study.run_location.run_location(CONFIG, OUT)",
     },
     words=("reading", "prefix predictor"),
+    keys=RunConfig,
 )
