@@ -10,9 +10,11 @@ import functools
 import numpy as np
 import pytest
 import xarray as xr
+from scipy.special import softmax
 
 from headwise.paper.controls import CONTROLS
 from headwise.paper.controls.contexts import Contexts, divergence, uniform_contexts
+from headwise.paper.controls.restricted import restricted
 from headwise.paper.controls.staged import Script, staged
 from headwise.paper.entry import Case, Claim
 from headwise.paper.head_stages import judge_specialisation
@@ -32,7 +34,7 @@ SCRIPTS: dict[str, dict[str, Script]] = {
         "init-1e-3": Script(at=(0.1, 0.35, 0.6)),
         "init-1e-6": Script(at=(0.1, 0.45, 0.7)),
         "minimal": Script(at=(0.1, 0.5, 0.7)),
-        "init-0": Script(stages=1),
+        "init-0": Script(at=(0.1, 0.5, 0.7), stages=1),
     },
     "hierarchy": {
         "ratio-1": Script(at=(0.2, 0.5, 0.5), width=0.1),
@@ -107,6 +109,7 @@ def test_the_claims_concerned_are_those_about_stages_order_competition_and_offsh
     names = {claim.name for claim in CONCERNED}
     assert {"order", "order-full", "online", "reverse", "sgd", "alpha", "positions", "ladder", "overlap"} <= names
     assert {"depth", "depth-full", "competition", "offshoot", "hierarchy", "init-scale", "data-size", "joint"} <= names
+    assert "windows" in names
 
 
 @pytest.mark.parametrize("name", ["all logits", "one head"])
@@ -123,6 +126,51 @@ def test_the_best_predictor_beats_every_other_that_sees_as_much() -> None:
         least = divergence(seen.law, best)
         others = [log_softmax(scale * prefix) for scale in np.linspace(0.1, 1.0, 10)]
         assert least < min(divergence(seen.law, other) for other in others)
+
+
+@pytest.mark.parametrize("name", ["full", "reverse", "overlap-3-heads"])
+def test_a_model_of_restricted_context_is_the_best_that_sees_its_tokens(name: str) -> None:
+    """Against SciPy's softmax of the whole sum, averaged over other draws of the hidden tokens."""
+    task = build_task(experiment(name, "published").task, 0)
+    seen = uniform_contexts(task)
+    found = restricted(seen)
+    ends = sorted({max(max(group) for group in task.lags[:i]) for i in (1, 2, 3)})
+    assert list(found) == [f"window_{size}" for size in ends]
+    rng = np.random.default_rng(5)
+    for size in ends[:-1]:
+        for row in range(3):
+            logits = np.zeros((4000, task.config.d))
+            for lag in range(task.config.w):
+                hidden = rng.integers(task.config.d, size=4000)
+                logits += task.lag_tables[lag][seen.tokens[row, lag] if lag < size else hidden]
+            expected = softmax(logits, axis=1).mean(0)
+            assert np.abs(np.exp(found[f"window_{size}"][row]) - expected).sum() < 0.1
+    assert (found[f"window_{task.config.w}"] == seen.law).all()
+
+
+def test_a_window_that_is_passed_out_of_turn_fails() -> None:
+    """The stages alone are not enough: contexts have to be the nearest one after the other, the last at the end."""
+    config = experiment("windows", "published")
+    claim = ENTRIES["windows"]
+    assert isinstance(claim, Claim)
+    run = good(config.task, config.model.heads, Script())
+    swapped = {"window_4": "window_8", "window_8": "window_4"}
+    names = [swapped.get(str(name), str(name)) for name in run["predictor"].values]
+    for name, passes in ((run, True), (run.assign_coords(predictor=names), False)):
+        assert judge_stages(name).passed
+        assert claim.judge(Case("published", "paper", 0, {"windows": name})).passed is passes
+
+
+def test_a_start_that_never_was_on_the_plateau_of_equal_heads_is_no_perturbation_of_them() -> None:
+    claim = ENTRIES["init-scale"]
+    assert isinstance(claim, Claim)
+    for first, passes in ((0.1, True), (0.25, False)):
+        scripts = {**SCRIPTS["init-scale"], "init-0": Script(at=(first, 0.5, 0.7), stages=1)}
+        runs = {
+            name: good(config.task, config.model.heads, scripts[name])
+            for name, config in configs(claim, "published").items()
+        }
+        assert claim.judge(Case("published", "paper", 0, runs)).passed is passes
 
 
 def test_a_dip_and_a_rise_alone_are_not_a_stage() -> None:

@@ -194,14 +194,18 @@ def test_paper_scale_is_the_papers_size() -> None:
 def test_seeds_and_draws_of_the_paper_at_its_own_size(tmp_path: Path) -> None:
     plan = Plan(tuple(ENTRIES.values()), ("published", "redrawn"), "paper", None, tmp_path, everything=True)
     seeds = {(entry.name, preset): plan.seeds_of(entry, preset) for entry, preset in plan.pairs()}
-    assert seeds["order", "published"] == seeds["order-full", "published"] == (0, 1, 2)
-    assert seeds["reverse", "published"] == seeds["depth", "published"] == (0,)
-    assert seeds["order", "redrawn"] == (0, 1, 2, 3, 4)
+    assert seeds["order", "published"] == seeds["order-full", "published"] == (6, 7, 8)
+    assert seeds["reverse", "published"] == seeds["depth", "published"] == (6,)
+    assert seeds["order", "redrawn"] == (6, 7, 8, 9, 10)
+    assert seeds["flow-stages", "published"] == (0, 1, 2)
+    assert seeds["theorems", "published"] == (0,)
+    quick = Plan(tuple(ENTRIES.values()), ("published",), "quick", None, tmp_path)
+    assert quick.seeds_of(ENTRIES["order"], "published") == (0, 1, 2)
     for name in ("order-full", "windows", "depth", "early-stop", "ladder", "sgd"):
         assert (name, "redrawn") not in seeds
         assert any(Plan(tuple(select([name])), ("redrawn",), "paper", None, tmp_path).pairs())
     redrawn = [config for config in plan.runs() if config.preset == "redrawn"]
-    assert {config.seed for config in redrawn} == {0, 1, 2, 3, 4}
+    assert {config.seed for config in redrawn} == {6, 7, 8, 9, 10}
     assert not any(config.measure.windows or config.model.embedding == "learned" for config in redrawn)
 
 

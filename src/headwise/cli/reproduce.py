@@ -28,7 +28,10 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--scale", choices=("quick", "paper"), default="quick", help="minutes (default), or the paper's sizes"
     )
     parser.add_argument(
-        "--seeds", type=parse_seeds, metavar="LIST", help="such as 0..4 (default: 0..2; 0 for the full decoder)"
+        "--seeds",
+        type=parse_seeds,
+        metavar="LIST",
+        help="such as 0..4 (default: 0..2 at quick scale, 6..8 at paper scale; one for variations of the full decoder)",
     )
     parser.add_argument("--workers", type=int, default=2, metavar="N", help="runs at a time (default: 2)")
     add_runs_folder(parser)

@@ -15,6 +15,7 @@ from headwise.paper.claims import (
     flow_heads,
     function_space,
     heads,
+    restricted_context,
     variations,
 )
 from headwise.paper.entry import Claim, Figure
@@ -24,6 +25,7 @@ from headwise.paper.levels import TABLES
 _ALL: tuple[Claim | Figure, ...] = (
     *exact.CLAIMS,
     *function_space.CLAIMS,
+    *restricted_context.CLAIMS,
     *heads.CLAIMS,
     *architecture.CLAIMS,
     *ablations.CLAIMS,

@@ -71,10 +71,11 @@ def reproduce(
     """Verdicts and figures of the named claims and figures, of all of them ("all"), or of the headline set.
 
     Runs are kept under `out` and computed only where they are missing; with `missing="leave"` none is computed, and
-    what is there is judged. Verdicts, figures and the page go into the folder `into`. `seeds` are 0 to 2, 0 alone for
-    variations of the full decoder and 0 to 4 for redrawn tasks at paper scale, unless given; "all" leaves out the full
-    decoder and restricted contexts on redrawn tasks, which are computed when named. `notify` is called with lines about
-    the whole, `progress` with one about each part. `while_computing` is entered while runs are computed and gives a
+    what is there is judged. Verdicts, figures and the page go into the folder `into`. Unless `seeds` are given
+    they are three, one for variations of the full decoder and five for redrawn tasks at paper scale; they begin at 0,
+    and at paper scale at 6, as nobody had seen those runs when the tests were fixed. "all" leaves out the full decoder
+    and restricted contexts on redrawn tasks, which are computed when named. `notify` is called with lines about the
+    whole, `progress` with one about each part. `while_computing` is entered while runs are computed and gives a
     function that says whether to save them and stop, by `Interrupted`. With several workers a script must stand under
     `if __name__ == "__main__":`.
 

@@ -9,10 +9,9 @@ import numpy as np
 
 from headwise.core.predictors import predictor_label
 from headwise.paper.acquisition import acquisitions, still_coming
-from headwise.paper.entry import FUNCTION, Case, Claim
+from headwise.paper.entry import FUNCTION, Claim
 from headwise.paper.head_stages import APART
 from headwise.paper.limit import Limit
-from headwise.paper.quantities import passage as passed_by
 from headwise.paper.stages import IN_STAGES, NEARER, NEAREST_RATIO, judge_stages, passage
 from headwise.paper.verdict import Judgement
 
@@ -22,29 +21,6 @@ if TYPE_CHECKING:
 TOGETHER = Limit("<=", 0.25)
 LOW = Limit("<=", 0.1)
 STAYS = Limit("<=", 0.05)
-
-
-def judge_windows(case: Case) -> Judgement:
-    """Nearest in turn to the trained models of context 4 and 8 and, at the end, to the last predictor.
-
-    That is the exact law as published, the trained model of context 12 in the text's words. How close the run comes is
-    judged on the best predictors of the same lags, which do not depend on how well a restricted model was trained.
-    """
-    trajectory = case.runs["windows"]
-    names = ("window_4", "window_8", "window_12" if case.preset == "text" else "prefix_3")
-    seen = passed_by(trajectory, names)
-    if seen is None:
-        return Judgement(None, None, "the distances to the trained models were not recorded or are not finite")
-    stages = judge_stages(trajectory)
-    nearest = trajectory["kl"].sel(predictor=list(names)).values[1:].argmin(1)
-    times = [np.flatnonzero(nearest == k) for k in range(len(names))]
-    in_turn = all(len(one) for one in times) and all(
-        a[0] < b[0] and a[-1] < b[-1] for a, b in itertools.pairwise(times)
-    )
-    note = f"{seen.note}; {stages.note}"
-    if not in_turn:
-        return Judgement(False, stages.measured, note)
-    return Judgement(stages.passed and bool(nearest[-1] == len(names) - 1), stages.measured, note)
 
 
 def judge_joint(trajectory: xr.Dataset) -> Judgement:
@@ -124,17 +100,6 @@ PASSES = "the model passes {}, then {}, and ends at {}".format(*(predictor_label
 CLAIMS = (
     _in_stages("order", "fig:kl left, minimal model", PASSES, "minimal"),
     _in_stages("order-full", "fig:kl left", "the same for the full decoder", "full"),
-    Claim(
-        "windows",
-        "fig:kl right",
-        "the full decoder passes the trained models of context 4 and 8 and ends nearest to full context",
-        ("windows",),
-        quantity=NEAREST_RATIO,
-        unit="ratio of KL divergences",
-        threshold=f"nearest to context 4, 8 and the last in turn, to the last at the end; and {IN_STAGES}",
-        limit=NEARER,
-        judge=judge_windows,
-    ),
     _last("last-curve", "fig:kl, minimal model", "the distance to the full predictor falls and stays low", "minimal"),
     _last("last-curve-full", "fig:kl", "the same for the full decoder", "full"),
     _joint("joint", "sec:incremental, minimal model", "each pattern is acquired with its feature matrix", "minimal"),

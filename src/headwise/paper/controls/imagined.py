@@ -10,6 +10,7 @@ import xarray as xr
 
 from headwise.core.trajectory import assemble, attention_by_group, head_overlap
 from headwise.paper.controls.contexts import Contexts, distances, divergence
+from headwise.paper.controls.restricted import restricted
 from headwise.paper.controls.without_stages import about_predictors
 from headwise.task.features import FloatArray
 
@@ -39,7 +40,11 @@ def imagined(contexts: Contexts, moments: Sequence[Moment]) -> xr.Dataset:
     attention = np.stack([moment.attention for moment in moments])[:, None]
     values = np.stack([moment.values for moment in moments])[:, None]
     lags = list(range(1, task.config.w + ELSEWHERE + 1))
-    apart = [distances(contexts, moment.log_q) for moment in moments]
+    windows = restricted(contexts)
+    apart = [
+        {**distances(contexts, moment.log_q), **{name: divergence(one, moment.log_q) for name, one in windows.items()}}
+        for moment in moments
+    ]
     names = list(apart[0])
     kl = np.array([[one[name] for name in names] for one in apart])
     excess = np.array([divergence(contexts.law, moment.log_q) for moment in moments])
