@@ -14,13 +14,15 @@ from types import ModuleType
 import pytest
 
 from headwise.paper import head_stages, stages
-from headwise.paper.claims import ablations, architecture, data, exact, flow, function_space, heads, variations
 from headwise.paper.entry import Claim
 from headwise.paper.limit import COMPARE, Limit
 from headwise.paper.manifest import ENTRIES
 from headwise.paper.verdict_file import read_verdicts
 
-CLAIM_MODULES = (ablations, architecture, data, exact, flow, function_space, heads, variations)
+CLAIM_MODULES = tuple(
+    sys.modules[name]
+    for name in dict.fromkeys(entry.judge.__module__ for entry in ENTRIES.values() if isinstance(entry, Claim))
+)
 SHARED = (stages, head_stages)
 RESULTS = Path(__file__).parents[2] / "results"
 
