@@ -11,14 +11,13 @@ kernel = runpy.run_path(str(Path(__file__).parent / MODEL / "kernel_sources.py")
 setup(
     ext_modules=[
         Extension(
-            f"headwise.model.{library.name}",
-            sources=[str(MODEL / library.source)],
-            depends=[str(MODEL / name) for name in (*library.headers, "kernel_sources.py")],
-            define_macros=[(kernel["MACRO"], f'"{kernel["sources_hash"](Path(__file__).parent / MODEL, library)}"')],
+            "headwise.model._kernel",
+            sources=[str(MODEL / kernel["SOURCE"])],
+            depends=[str(MODEL / name) for name in (*kernel["HEADERS"], "kernel_sources.py")],
+            define_macros=[(kernel["MACRO"], f'"{kernel["sources_hash"](Path(__file__).parent / MODEL)}"')],
             language="c++",
             extra_compile_args=list(kernel["FLAGS"]),
             optional=True,
         )
-        for library in kernel["LIBRARIES"]
     ]
 )

@@ -16,9 +16,8 @@ from headwise.bench.run import run_benchmark
 from headwise.bench.text import render
 from headwise.bench.timing import interleaved, ratio, spread
 from headwise.model import kernel
-from headwise.model.kernel_sources import LIBRARIES
 
-PATHS = {"torch", "kernel"} if all(kernel.missing(which) is None for which in LIBRARIES) else {"torch"}
+PATHS = {"torch", "kernel"} if kernel.missing() is None else {"torch"}
 
 
 @pytest.fixture(scope="module")

@@ -17,7 +17,6 @@ from headwise.model.decoder import Decoder
 from headwise.model.engine import Engine
 from headwise.model.folded_blocks import Source
 from headwise.model.kernel_engine import KernelEngine
-from headwise.model.kernel_sources import LIBRARIES
 from headwise.model.plan import possible
 from headwise.model.reference import ReferenceEngine
 from headwise.model.tables import Output
@@ -61,9 +60,8 @@ class Subject:
     def instructions(self) -> Iterator[None]:
         """The kernel limited to the instruction set of this form; skips where there is no such kernel."""
         if self.path == "kernel":
-            for which in LIBRARIES:
-                if (problem := kernel.missing(which)) is not None:
-                    pytest.skip(problem)
+            if (problem := kernel.missing()) is not None:
+                pytest.skip(problem)
             if self.level:
                 with limited_to(self.level):
                     yield
@@ -74,16 +72,14 @@ class Subject:
 @contextmanager
 def limited_to(level: str) -> Iterator[None]:
     """The kernel at one instruction set."""
-    libraries, wanted = [kernel.library(which) for which in LIBRARIES], kernel.LEVELS.index(level)
-    for library in libraries:
-        library.headwise_limit(wanted)
+    library, wanted = kernel.library(), kernel.LEVELS.index(level)
+    library.headwise_limit(wanted)
     try:
-        if any(library.headwise_level() != wanted for library in libraries):
+        if library.headwise_level() != wanted:
             pytest.skip(f"no {level} here")
         yield
     finally:
-        for library in libraries:
-            library.headwise_limit(len(kernel.LEVELS))
+        library.headwise_limit(len(kernel.LEVELS))
 
 
 SUBJECTS = [

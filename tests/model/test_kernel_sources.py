@@ -18,55 +18,47 @@ from path_grid import MINIMAL
 from headwise.core.errors import ConfigError
 from headwise.model import kernel, kernel_sources
 from headwise.model.compute import ComputeConfig
-from headwise.model.kernel_sources import LIBRARIES, ONE_BLOCK, STACK, Library, sources_hash
-from headwise.model.kernel_structures import Attended, Batch, Gradients, Model
+from headwise.model.config import DropoutConfig
+from headwise.model.dropout import Site
+from headwise.model.kernel_sources import HEADERS, SOURCE, sources_hash
+from headwise.model.kernel_structures import Attended, Batch, Block, Drop, Gradients
 from headwise.model.paths import choose
-from headwise.model.stack_structures import BlockGradients, BlockModel
 
 FOLDER = Path(kernel.__file__).parent
-HEADERS = sorted({name for library in LIBRARIES for name in library.headers})
-FILES = [*(library.source for library in LIBRARIES), *HEADERS]
 needs_kernel = pytest.mark.skipif(kernel.missing() is not None, reason=str(kernel.missing()))
 
 
 @pytest.fixture
 def changeable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A copy of the sources that `kernel` takes for the installed ones."""
-    for name in FILES:
+    for name in (SOURCE, *HEADERS):
         shutil.copy(FOLDER / name, tmp_path)
-    monkeypatch.setattr(kernel, "sources_hash", lambda folder, which=ONE_BLOCK: sources_hash(tmp_path, which))
+    monkeypatch.setattr(kernel, "sources_hash", lambda folder: sources_hash(tmp_path))
     kernel.load.cache_clear()
     yield tmp_path
     monkeypatch.undo()
     kernel.load.cache_clear()
 
 
-@pytest.mark.parametrize("library", LIBRARIES, ids=lambda library: library.name)
-def test_the_hash_covers_every_file_that_is_compiled(library: Library) -> None:
-    included, left = set(), [library.source]
-    while left:
-        found = set(re.findall(r'#include "(.+)"', (FOLDER / left.pop()).read_text()))
-        left += found - included
-        included |= found
-    assert included == set(library.headers)
+def test_the_hash_covers_every_file_that_is_compiled() -> None:
+    included = {
+        name for path in FOLDER.glob("kernel*.[ch]*") for name in re.findall(r'#include "(.+)"', path.read_text())
+    }
+    assert included == set(HEADERS) == {path.name for path in FOLDER.glob("*.h")}
+    assert {SOURCE} == {path.name for path in FOLDER.glob("*.cpp")}
 
 
-def test_every_source_belongs_to_a_library() -> None:
-    assert set(FILES) == {path.name for path in FOLDER.glob("*.[ch]*") if path.suffix in (".h", ".cpp")}
-
-
-@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("name", [SOURCE, *HEADERS])
 def test_one_character_in_any_file_changes_the_hash(name: str, changeable: Path) -> None:
-    library = next(library for library in LIBRARIES if name in (library.source, *library.headers))
-    before = sources_hash(changeable, library)
-    assert before == sources_hash(FOLDER, library)
+    before = sources_hash(changeable)
+    assert before == sources_hash(FOLDER)
     content = (changeable / name).read_text()
     (changeable / name).write_text(content.replace(" ", "  ", 1))
-    assert sources_hash(changeable, library) != before
+    assert sources_hash(changeable) != before
     (changeable / name).write_text(content.replace("\n", "\r\n"), newline="")
-    assert sources_hash(changeable, library) == before
+    assert sources_hash(changeable) == before
     (changeable / name).unlink()
-    assert sources_hash(changeable, library) is None
+    assert sources_hash(changeable) is None
 
 
 def test_flags_are_part_of_the_hash(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -87,7 +79,7 @@ def test_the_library_here_is_of_the_sources_here() -> None:
 def test_a_library_of_other_sources_is_refused(changeable: Path) -> None:
     assert kernel.missing() is None
     kernel.load.cache_clear()
-    header = changeable / ONE_BLOCK.headers[0]
+    header = changeable / HEADERS[0]
     header.write_text(header.read_text() + "// one line more\n")
     assert "built from other sources" in str(kernel.missing())
     assert "install headwise again" in str(kernel.missing())
@@ -100,32 +92,35 @@ def test_a_library_of_other_sources_is_refused(changeable: Path) -> None:
 
 @needs_kernel
 def test_without_sources_to_compare_with_it_is_refused(changeable: Path) -> None:
-    (changeable / ONE_BLOCK.headers[-1]).unlink()
+    (changeable / HEADERS[-1]).unlink()
     assert "cannot be checked" in str(kernel.missing())
     assert choose(MINIMAL, ComputeConfig()).path == "torch"
 
 
 def test_a_library_without_a_hash_and_a_broken_one_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kernel, "library_path", lambda which: Path(_ctypes.__file__))
+    monkeypatch.setattr(kernel, "library_path", lambda: Path(_ctypes.__file__))
     assert "older sources" in str(kernel.missing())
     broken = tmp_path / "broken.so"
     broken.write_bytes(b"no library")
-    monkeypatch.setattr(kernel, "library_path", lambda which: broken)
+    monkeypatch.setattr(kernel, "library_path", lambda: broken)
     assert "does not load" in str(kernel.missing())
 
 
 @needs_kernel
-@pytest.mark.parametrize(
-    ("library", "structures"),
-    [(ONE_BLOCK, (Model, Batch, Gradients, Attended)), (STACK, (BlockModel, Batch, BlockGradients, Attended))],
-    ids=lambda value: value.name if isinstance(value, Library) else "",
-)
-def test_structures_have_the_sizes_of_the_kernels(library: Library, structures: tuple[type, ...]) -> None:
-    if (problem := kernel.missing(library)) is not None:
-        pytest.skip(problem)
+def test_structures_have_the_sizes_of_the_kernels() -> None:
     sizes = (ctypes.c_int64 * 4)()
-    kernel.library(library).headwise_sizes(sizes)
-    assert list(sizes) == [ctypes.sizeof(structure) for structure in structures]
+    kernel.library().headwise_sizes(sizes)
+    assert list(sizes) == [ctypes.sizeof(structure) for structure in (Block, Batch, Gradients, Attended)]
+
+
+def test_dropout_sites_are_the_same_on_both_sides() -> None:
+    """In the same order: a structure holds one rate and one key per site."""
+    listed = re.search(r"enum Site {(.+?), SITES = (\d+) }", (FOLDER / "kernel_common.h").read_text())
+    assert listed is not None
+    assert listed[1].strip() == ", ".join(f"{site.name} = {site.value}" for site in Site)
+    assert int(listed[2]) == len(Site) == len(Block().drops)
+    assert {name.upper() for name in DropoutConfig.model_fields} == {site.name for site in Site}
+    assert isinstance(Block().drops[0], Drop)
 
 
 USE = """

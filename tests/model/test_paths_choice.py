@@ -16,7 +16,6 @@ from headwise.model.compute import ComputeConfig
 from headwise.model.config import DropoutConfig, ModelConfig
 from headwise.model.handled import HANDLED, not_handled
 from headwise.model.kernel_engine import KernelEngine
-from headwise.model.kernel_sources import ONE_BLOCK, STACK
 from headwise.model.paths import choose, make_engine
 from headwise.model.tabulated import TabulatedEngine
 
@@ -76,16 +75,9 @@ def test_two_blocks_and_a_norm_before_attention_have_fast_paths() -> None:
         assert choose(config, ComputeConfig(path="torch")).path == "torch"
         decoder = random_decoder(config)
         assert make_engine(decoder, ComputeConfig(path="torch"), dropout_seed=0).name == "torch"
-        if kernel.missing(STACK) is None:
+        if kernel.missing() is None:
             assert choose(config, ComputeConfig()).path == "kernel"
             assert make_engine(decoder.float(), ComputeConfig(), dropout_seed=0).name == "kernel"
-
-
-def test_without_its_kernel_a_stack_goes_to_torch(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kernel, "missing", lambda which=ONE_BLOCK: "not built" if which == STACK else None)
-    monkeypatch.setattr(kernel, "level", lambda: "plain")
-    assert choose(MINIMAL.changed({"blocks": 2}), ComputeConfig()) == ("torch", "not built")
-    assert choose(MINIMAL, ComputeConfig()).path == "kernel"
 
 
 @pytest.mark.parametrize("engine", [TabulatedEngine, KernelEngine])

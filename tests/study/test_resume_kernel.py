@@ -46,7 +46,7 @@ def test_the_log_names_the_kernel(tmp_path: Path) -> None:
 def test_another_kernel_is_named(part: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     interrupted(tmp_path)
     begun = kernel.identity()
-    monkeypatch.setattr(kernel, "identity", lambda which: {**begun, part: "another"})
+    monkeypatch.setattr(kernel, "identity", lambda: {**begun, part: "another"})
     entry, lines = resumed(tmp_path)
     assert entry["kernel"][part] == "another"
     assert f"({part} {begun[part]}, now another)" in entry["note"]

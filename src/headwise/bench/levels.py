@@ -7,7 +7,6 @@ from contextlib import contextmanager
 
 from headwise.core.errors import ConfigError
 from headwise.model import kernel
-from headwise.model.kernel_sources import LIBRARIES
 
 
 @contextmanager
@@ -20,14 +19,11 @@ def limited_to(level: str | None) -> Iterator[None]:
         raise ConfigError(f"--level {level} is not one of {', '.join(kernel.LEVELS)}")
     if (problem := kernel.missing()) is not None:
         raise ConfigError(f"--level {level} needs the kernel: {problem}")
-    libraries = [kernel.library(which) for which in LIBRARIES if kernel.missing(which) is None]
-    wanted = kernel.LEVELS.index(level)
-    for library in libraries:
-        library.headwise_limit(wanted)
+    library = kernel.library()
+    library.headwise_limit(kernel.LEVELS.index(level))
     try:
         if kernel.level() != level:
             raise ConfigError(f"--level {level}: this processor has {kernel.level()} at best")
         yield
     finally:
-        for library in libraries:
-            library.headwise_limit(len(kernel.LEVELS))
+        library.headwise_limit(len(kernel.LEVELS))

@@ -1,20 +1,16 @@
-"""A one-block decoder as the kernel takes it: tables and a few padded matrices, connected to the parameters.
+"""The first block of a decoder on tables as the kernel takes it: padded, and connected to the parameters.
 
-A layer norm's gain and bias are folded into the matrix that reads its output, so the kernel only normalises and the
-norms need no sums of their own; gain and bias appear by themselves only where a residual connection carries the first
-norm's output past the MLP. Rows are padded with zeros to whole vectors. Autograd takes gradients back through the
-padding, the folding and the tables, once per step.
+Rows are padded with zeros to whole vectors. Autograd takes gradients back through the padding and the tables, once per
+step.
 """
 
 from __future__ import annotations
-
-from typing import NamedTuple
 
 import torch
 from torch import Tensor
 from torch.nn import functional
 
-from headwise.model.decoder import Decoder
+from headwise.model.decoder import Attention, Decoder
 from headwise.model.dropout import kept_scale, threshold
 from headwise.model.tables import Output, attention_offset, projected, tabulate, with_bias
 
@@ -26,37 +22,6 @@ PRODUCT_SPEED = 2.0
 """How much faster a product of whole activations is than the same multiplications sequence by sequence."""
 QUAD = 4
 """Heads that lie side by side in the score table, so that one lookup serves all of them."""
-
-
-class Folded(NamedTuple):
-    """Empty tensors stand for parts that the model does not have."""
-
-    score: Tensor
-    """(heads / QUAD, key rows, query columns, QUAD): columns are tokens, padded, then counted positions, padded"""
-    value: Tensor
-    """(heads, rows, writes), or with the output matrix apart (heads, rows, what a head hands to it)"""
-    output_t: Tensor
-    """(heads * what each hands to it, writes): the output matrix, where it is apart"""
-    stream: Tensor
-    """(rows, writes)"""
-    offset: Tensor
-    """(writes,)"""
-    project: Tensor
-    """(blocks, rows + writes, COLUMNS): queries, keys and values of dropped inputs, see `projections`"""
-    lag: Tensor
-    """(heads, keys, queries): relative positions beside `project`"""
-    hidden_t: Tensor
-    """(writes, units)"""
-    hidden_bias: Tensor
-    gain: Tensor
-    """(writes,): the first norm's, where the residual connection needs it"""
-    shift: Tensor
-    back: Tensor
-    """(writes, units)"""
-    back_bias: Tensor
-    read_t: Tensor
-    """(writes, dictionary)"""
-    read_bias: Tensor
 
 
 def padded(size: int) -> int:
@@ -87,72 +52,41 @@ def output_place(decoder: Decoder, queries: int) -> Output:
     return "apart" if apart < folded else "folded"
 
 
-def fold(decoder: Decoder, queries: int, *, embedding_dropout: float, output: Output) -> Folded:
-    """Fold a decoder that the fast paths handle (`handled`), for `queries` counted positions.
+def first_block_tables(
+    decoder: Decoder, queries: int, *, embedding_dropout: float, output: Output
+) -> dict[str, Tensor]:
+    """What the first block's attention looks up, by the names of `folded_blocks.FoldedBlock`, for `queries` positions.
 
     Dropped inputs have their values projected, for which the output matrix is always folded in.
     """
     config, block = decoder.config, decoder.layers[0]
     wide = pitch(block.writes)
-    none = torch.zeros(0, 0, dtype=decoder.dtype)
-    score = value = output_t = project = lag = none
     if threshold(embedding_dropout):
         stream = torch.cat([decoder.token_table(), decoder.position_table()])
-        offset = attention_offset(decoder)
-        project = projections(decoder, stream, scale=kept_scale(embedding_dropout))
-        if config.positions == "relative":
-            attention = block.attention
-            lag_HSQ = attention.lag_HS[:, attention.lag_SS[-queries:].clamp(min=1) - 1].transpose(1, 2)
-            below = eights(decoder.positions) - decoder.positions
-            lag = rows(functional.pad(lag_HSQ, (0, 0, 0, below)), eights(queries))
-    else:
-        tables = tabulate(decoder, output=output)
-        stream, offset = tables.stream_RO, tables.offset_O
-        value = rows(tables.value_HRO, pitch(tables.value_HRO.shape[2]))
-        if output == "apart":
-            output_t = rows(block.attention.output_OHE.flatten(1).T, wide)
-        score_HRR = tables.score_HRR.transpose(1, 2)
-        by_token, by_position = score_HRR[:, :, : decoder.dictionary], score_HRR[:, :, -queries:]
-        score = torch.cat([rows(by_token, eights(decoder.dictionary)), rows(by_position, eights(queries))], dim=2)
-        score = side_by_side(score)
-    hidden = hidden_bias = gain = shift = back = back_bias = read = read_bias = none
-    norm = block.norm_attention if config.norm == "post" else None
-    if config.mlp:
-        hidden, hidden_bias = block.mlp_in.weight, block.mlp_in.bias
-        back, back_bias = block.mlp_out.weight, block.mlp_out.bias
-        if norm is not None:
-            hidden_bias = hidden_bias + hidden @ norm.bias
-            hidden = hidden * norm.weight
-            if config.residual == "on":
-                gain, shift = norm.weight, norm.bias
-            norm = block.norm_mlp
-    if config.unembedding == "learned":
-        read = decoder.unembedding.weight
-        if config.unembedding_bias == "on":
-            read_bias = decoder.unembedding.bias
-    elif norm is not None:
-        read = torch.eye(decoder.dictionary, block.writes, dtype=decoder.dtype)
-    if norm is not None:
-        shifted = read @ norm.bias
-        read_bias = read_bias + shifted if read_bias.numel() else shifted
-        read = read * norm.weight
-    return Folded(
-        score=score,
-        value=value,
-        output_t=output_t,
-        stream=rows(stream, wide),
-        offset=rows(offset, wide),
-        project=project,
-        lag=lag,
-        hidden_t=rows(hidden.T, padded(config.mlp)),
-        hidden_bias=rows(hidden_bias, padded(config.mlp)),
-        gain=rows(gain, wide),
-        shift=rows(shift, wide),
-        back=rows(back, padded(config.mlp)),
-        back_bias=rows(back_bias, wide),
-        read_t=rows(read.T, padded(decoder.dictionary)),
-        read_bias=rows(read_bias, padded(decoder.dictionary)),
-    )
+        parts = {
+            "offset": rows(attention_offset(decoder), wide),
+            "project": projections(decoder, stream, scale=kept_scale(embedding_dropout)),
+            "stream": rows(stream, wide),
+        }
+        return parts | ({"lag": lags(block.attention, queries)} if config.positions == "relative" else {})
+    tables = tabulate(decoder, output=output)
+    score_HRR = tables.score_HRR.transpose(1, 2)
+    by_token, by_position = score_HRR[:, :, : decoder.dictionary], score_HRR[:, :, -queries:]
+    score = torch.cat([rows(by_token, eights(decoder.dictionary)), rows(by_position, eights(queries))], dim=2)
+    parts = {
+        "score": side_by_side(score),
+        "value": rows(tables.value_HRO, pitch(tables.value_HRO.shape[2])),
+        "stream": rows(tables.stream_RO, wide),
+        "offset": rows(tables.offset_O, wide),
+    }
+    return parts | ({"output_t": rows(block.attention.output_OHE.flatten(1).T, wide)} if output == "apart" else {})
+
+
+def lags(attention: Attention, queries: int) -> Tensor:
+    """Relative scores as the kernel keeps weights, (heads, keys, queries)."""
+    lag_HSQ = attention.lag_HS[:, attention.lag_SS[-queries:].clamp(min=1) - 1].transpose(1, 2)
+    below = eights(lag_HSQ.shape[1]) - lag_HSQ.shape[1]
+    return rows(functional.pad(lag_HSQ, (0, 0, 0, below)), eights(queries))
 
 
 def projections(decoder: Decoder, rows_RD: Tensor, *, scale: float) -> Tensor:

@@ -1,9 +1,9 @@
 """A decoder of any number of blocks as the kernel takes it: for each block tables or padded matrices, connected to the
 parameters.
 
-As in `folded`, a layer norm's gain and shift are folded into whatever reads its output, and appear by themselves only
-where a residual connection carries that output. Each head's columns are padded to groups of eight. Values carry the
-scale of dropped attention weights wherever they are not looked up in the table of `tables`.
+A layer norm's gain and shift are folded into whatever reads its output, so the kernel only normalises; they appear by
+themselves only where a residual connection carries that output. Each head's columns are padded to groups of eight.
+Values carry the scale of dropped attention weights wherever they are not looked up in the table of `tables`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from torch.nn import functional
 from headwise.model.config import DropoutConfig
 from headwise.model.decoder import Block, Decoder
 from headwise.model.dropout import kept_scale
-from headwise.model.folded import eights, fold, padded, pitch, rows
+from headwise.model.folded import eights, first_block_tables, lags, padded, pitch, rows
 from headwise.model.tables import Output
 
 Source = Literal["tables", "dropped", "sums", "pairs", "dense"]
@@ -27,16 +27,22 @@ of the input itself. Later blocks always read products."""
 
 
 class FoldedBlock(NamedTuple):
-    """Empty tensors stand for parts that a block does not have. The first seven as in `folded.Folded`."""
+    """Empty tensors stand for parts that a block does not have."""
 
     score: Tensor
+    """(heads / QUAD, key rows, query columns, QUAD): columns are tokens, padded, then counted positions, padded"""
     value: Tensor
+    """(heads, rows, writes), or with the output matrix apart (heads, rows, what a head hands to it)"""
     output_t: Tensor
     """(heads * columns of each, writes): the output matrix, where it is apart"""
     stream: Tensor
+    """(rows, writes): the input, for the residual connection, or for a block that reads it"""
     offset: Tensor
+    """(writes,): the output bias"""
     project: Tensor
+    """(blocks, rows + writes, COLUMNS): queries, keys and values of dropped inputs, see `folded.projections`"""
     lag: Tensor
+    """(heads, keys, queries): relative positions where scores are products"""
     query_t: Tensor
     """(reads, heads * columns): from the stream to queries; keys and values likewise"""
     query_bias: Tensor
@@ -110,8 +116,7 @@ def _fold_block(
     parts: dict[str, Tensor] = {}
     if source in ("tables", "dropped"):
         dropped = rates.embedding if source == "dropped" else 0.0
-        first = fold(decoder, queries, embedding_dropout=dropped, output=output)
-        parts |= {name: getattr(first, name) for name in FoldedBlock._fields[:7]}
+        parts |= first_block_tables(decoder, queries, embedding_dropout=dropped, output=output)
     else:
         parts |= _projections(decoder, index, output=output, scale=kept_scale(rates.attention))
         if index == 0 and (config.residual == "on" or source == "dense"):
@@ -121,7 +126,7 @@ def _fold_block(
         if config.attention_bias == "on" and config.output == "on":
             parts["offset"] = rows(block.attention.output_bias_O, wide)
         if config.positions == "relative":
-            parts["lag"] = _lags(decoder, index, queries)
+            parts["lag"] = lags(block.attention, queries)
         if source in ("sums", "pairs"):
             parts |= _row_tables(decoder, parts, source)
     norms = _norms(block)
@@ -214,13 +219,6 @@ def _projections(decoder: Decoder, index: int, *, output: Output, scale: float) 
             bias = functional.pad(biases[name], (0, step - weight.shape[1])).flatten()
             parts[f"{name}_bias"] = rows(bias, pitch(bias.shape[0]))
     return parts
-
-
-def _lags(decoder: Decoder, index: int, queries: int) -> Tensor:
-    """Relative scores as the kernel keeps weights, (heads, keys, queries)."""
-    attention = decoder.layers[index].attention
-    lag_HSQ = attention.lag_HS[:, attention.lag_SS[-queries:].clamp(min=1) - 1].transpose(1, 2)
-    return rows(functional.pad(lag_HSQ, (0, 0, 0, eights(decoder.positions) - decoder.positions)), eights(queries))
 
 
 def _row_tables(decoder: Decoder, parts: dict[str, Tensor], source: Source) -> dict[str, Tensor]:

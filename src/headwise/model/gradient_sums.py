@@ -2,33 +2,56 @@
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import torch
 from torch import Tensor
 
-from headwise.model.folded import Folded
+from headwise.model.folded_blocks import SELDOM, FoldedBlock
 from headwise.model.kernel_structures import Gradients, address
 
 
 class GradientSums:
-    """Gradients of the folded weights, side by side: of a chunk in float32, of each group of chunks in double."""
+    """Gradients of the folded weights of all blocks, side by side: of a chunk in float32, of each group in double."""
 
-    def __init__(self, sizes: list[int], parts: int) -> None:
+    def __init__(self, sizes: list[list[int]], parts: int) -> None:
         self.sizes = sizes
-        self.total_GN = torch.zeros(parts, sum(sizes), dtype=torch.float64)
-        self._idle: list[tuple[Tensor, dict[str, int | None]]] = []
+        names = FoldedBlock._fields
+        every = [(block, field) for block in range(len(sizes)) for field in range(len(names))]
+        # What is added up once and not per chunk comes last.
+        order = sorted(every, key=lambda place: names[place[1]] in SELDOM)
+        self._seldom = sum(sizes[block][field] for block, field in every if names[field] in SELDOM)
+        self._from: dict[tuple[int, int], int] = {}
+        self._size = 0
+        for block, field in order:
+            self._from[block, field] = self._size
+            self._size += sizes[block][field]
+        self.total_GN = torch.zeros(parts, self._size, dtype=torch.float64)
+        self._idle: list[Tensor] = []
+
+    def split(self, joined: Tensor) -> list[list[Tensor]]:
+        """Each block's fields."""
+        return [
+            [joined[self._from[b, f] : self._from[b, f] + size] for f, size in enumerate(block)]
+            for b, block in enumerate(self.sizes)
+        ]
 
     @contextmanager
-    def of_group(self, group: int) -> Iterator[Gradients]:
+    def of_group(self, group: int) -> Iterator[ctypes.Array[Gradients]]:
         """Where one group's gradients go. The kernel leaves a chunk's sums at zero, ready for the next group."""
-        part, addresses = self._idle.pop() if self._idle else self._fresh()
-        yield Gradients(part=part.data_ptr(), total=self.total_GN[group].data_ptr(), size=part.numel(), **addresses)
-        self._idle.append((part, addresses))
-
-    def _fresh(self) -> tuple[Tensor, dict[str, int | None]]:
-        """Room for a chunk's sums, and where in it each weight's gradient lies."""
-        part = torch.zeros(sum(self.sizes), dtype=torch.float32)
-        fields = zip(Folded._fields, torch.split(part, self.sizes), strict=True)
-        return part, {name: address(field) for name, field in fields}
+        part = self._idle.pop() if self._idle else torch.zeros(self._size)
+        yield (Gradients * len(self.sizes))(
+            *(
+                Gradients(
+                    part=part.data_ptr(),
+                    total=self.total_GN[group].data_ptr(),
+                    size=self._size - self._seldom,
+                    seldom=self._seldom,
+                    **{name: address(field) for name, field in zip(FoldedBlock._fields, fields, strict=True)},
+                )
+                for fields in self.split(part)
+            )
+        )
+        self._idle.append(part)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from headwise.model.kernel_sources import ONE_BLOCK, Library, sources_hash
+from headwise.model.kernel_sources import sources_hash
 
 LEVELS = ("plain", "avx2", "avx512")
 """Instruction sets the kernel is compiled for, slowest first; beyond `plain` only on x86."""
@@ -21,16 +21,16 @@ class WrongKernel(Exception):
     """A library that is there and must not be used; the message gives the reason."""
 
 
-def library_path(which: Library = ONE_BLOCK) -> Path | None:
+def library_path() -> Path | None:
     """The library built at installation, if it was."""
     here = Path(__file__).parent
-    return next((path for suffix in EXTENSION_SUFFIXES if (path := here / f"{which.name}{suffix}").exists()), None)
+    return next((path for suffix in EXTENSION_SUFFIXES if (path := here / f"_kernel{suffix}").exists()), None)
 
 
 @cache
-def load(path: Path, which: Library = ONE_BLOCK) -> ctypes.CDLL:
+def load(path: Path) -> ctypes.CDLL:
     """Open a library and declare its functions; `WrongKernel` if it was not built from the sources installed here."""
-    expected = sources_hash(Path(__file__).parent, which)
+    expected = sources_hash(Path(__file__).parent)
     if expected is None:
         raise WrongKernel("its sources are not installed beside it, so it cannot be checked")
     try:
@@ -56,24 +56,24 @@ def load(path: Path, which: Library = ONE_BLOCK) -> ctypes.CDLL:
     return library
 
 
-def missing(which: Library = ONE_BLOCK) -> str | None:
+def missing() -> str | None:
     """Why there is no kernel here, or `None` if there is one."""
-    path = library_path(which)
+    path = library_path()
     if path is None:
         return "the kernel was not built at installation (no C++ compiler found then)"
     try:
-        load(path, which)
+        load(path)
     except WrongKernel as problem:
         return f"the kernel cannot be used: {problem}; install headwise again"
     return None
 
 
-def library(which: Library = ONE_BLOCK) -> ctypes.CDLL:
+def library() -> ctypes.CDLL:
     """The library; only where nothing is `missing`."""
-    path = library_path(which)
+    path = library_path()
     if path is None:
-        raise FileNotFoundError(missing(which))
-    return load(path, which)
+        raise FileNotFoundError(missing())
+    return load(path)
 
 
 def level() -> str:
@@ -81,9 +81,9 @@ def level() -> str:
     return LEVELS[library().headwise_level()]
 
 
-def identity(which: Library = ONE_BLOCK) -> dict[str, str]:
+def identity() -> dict[str, str]:
     """What the last bits of a result depend on: the sources and the compiler of the kernel, and its instruction set."""
-    opened = library(which)
+    opened = library()
     return {
         "sources": opened.headwise_sources().decode(),
         "compiler": opened.headwise_compiler().decode(),

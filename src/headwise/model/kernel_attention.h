@@ -4,7 +4,7 @@ struct AttentionScratch {
     Scratch<float> used, slopes, values, across, row;
     Scratch<int32_t> columns;
     Scratch<uint16_t> keep;
-    explicit AttentionScratch(const Model& m)
+    explicit AttentionScratch(const Block& m)
         : used(weight_at(m, m.heads, 0)),
           slopes(weight_at(m, m.heads, 0)),
           values((long)heads_at_a_time(m) * m.keys_pitch * COLUMNS),
@@ -15,10 +15,10 @@ struct AttentionScratch {
 };
 
 // From logits to weights with drops as signs, in place. Returns the weights to mix with: kept ones, zero elsewhere.
-static const float* finish_weights(const Model& m, uint64_t key, AttentionScratch& scratch, const Attended* watch,
+static const float* finish_weights(const Block& m, uint64_t key, AttentionScratch& scratch, const Attended* watch,
                                    float* weights) {
     const long size = weight_at(m, m.heads, 0);
-    softmax_keys(m, weights, watch ? watch->entropy : nullptr);
+    softmax_keys(m, weights, watch ? watch->entropy : nullptr, watch ? (int)watch->counted : 0);
     if (watch)
         for (long i = 0; i < size; i += 8)
             store(watch->map + i, load<Eight>(watch->map + i) + load<Eight>(weights + i));
@@ -30,19 +30,19 @@ static const float* finish_weights(const Model& m, uint64_t key, AttentionScratc
 }
 
 // The weights to mix with once more, from weights with drops as signs.
-static const float* mixing_weights(const Model& m, AttentionScratch& scratch, const float* weights) {
+static const float* mixing_weights(const Block& m, AttentionScratch& scratch, const float* weights) {
     if (!m.drops[ATTENTION].threshold) return weights;
     keep_positive(weights, weight_at(m, m.heads, 0), scratch.used.data);
     return scratch.used.data;
 }
 
-INLINE Heads from_head(const Model& m, int first) {
+INLINE Heads from_head(const Block& m, int first) {
     const int last = first + heads_at_a_time(m);
     return {first, last < m.heads ? last : m.heads};
 }
-INLINE long head_of_values(const Model& m) { return (long)m.keys_pitch * COLUMNS; }
+INLINE long head_of_values(const Block& m) { return (long)m.keys_pitch * COLUMNS; }
 
-static void attention_forward(const Model& m, const int64_t* tokens, uint64_t key, AttentionScratch& scratch,
+static void attention_forward(const Block& m, const int64_t* tokens, uint64_t key, AttentionScratch& scratch,
                               const Attended* watch, float* weights, float* out) {
     query_columns(m, tokens, scratch.columns.data);
     gather_scores(m, tokens, scratch.columns.data, weights);
@@ -69,7 +69,7 @@ static void attention_forward(const Model& m, const int64_t* tokens, uint64_t ke
 }
 
 // Gradients of the mixed weights, from those of the mixed values.
-static void weight_gradients(const Model& m, const int64_t* tokens, AttentionScratch& scratch, const float* grads,
+static void weight_gradients(const Block& m, const int64_t* tokens, AttentionScratch& scratch, const float* grads,
                              float* slopes) {
     float *values = scratch.values.data, *across = scratch.across.data;
     if (m.output_t) {
@@ -99,7 +99,7 @@ static void weight_gradients(const Model& m, const int64_t* tokens, AttentionScr
 
 // Gradients of the scores. Those of the values are left to `scatter_value_gradients`, for many sequences at a time: it
 // needs the weights to mix with, which therefore take the place of the weights.
-static void attention_backward(const Model& m, const int64_t* tokens, AttentionScratch& scratch, float* weights,
+static void attention_backward(const Block& m, const int64_t* tokens, AttentionScratch& scratch, float* weights,
                                const float* grads, const Gradients& to) {
     float* slopes = scratch.slopes.data;
     weight_gradients(m, tokens, scratch, grads, slopes);

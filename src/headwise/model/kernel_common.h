@@ -57,8 +57,10 @@ enum Norm { NONE = 0, POST = 1, PRE = 2 };
 
 constexpr int MOST_BLOCKS = 256;
 
-struct Model {
-    int32_t positions, queries, heads, dictionary, rows, writes, units, context;
+// One block: sizes, distances of rows (`_pitch`), and where its weights lie. `token_rows` counts the tokens that tables
+// have rows for, `dictionary` those that are predicted.
+struct Block {
+    int32_t positions, queries, heads, dictionary, token_rows, rows, writes, units, context;
     int32_t tokens_pitch, score_pitch, writes_pitch, keys_pitch, queries_pitch, units_pitch, read_pitch;
     int32_t value_columns, value_pitch, mixed_pitch;
     int32_t head_size, score_blocks, value_blocks, project_rows;  // the last three with DROPPED only
@@ -77,9 +79,9 @@ struct Model {
 };
 
 // The blocks of a decoder, first to last.
-struct Stack {
+struct Model {
     int64_t blocks;
-    const Model* block;
+    const Block* block;
 };
 
 struct Batch {
@@ -89,6 +91,16 @@ struct Batch {
     float weight;
     double* seconds;  // null, or [STAGES]: time spent is added
     uint64_t key(Site site, long sequence) const { return keys[site] ? keys[site][sequence] : 0; }
+};
+
+// Consecutive sequences of a batch that go through a block together. `slot` is the first one's place among those that
+// memory is for; it is 0 unless sequences go one by one.
+struct Sequences {
+    const Batch& batch;
+    long start;
+    int count, slot;
+    const int64_t* tokens(const Block& m, int n) const { return batch.tokens + (start + n) * m.positions; }
+    uint64_t key(Site site, int n) const { return batch.key(site, start + n); }
 };
 
 struct Gradients {
@@ -101,15 +113,17 @@ struct Gradients {
     int64_t size, seldom;  // the first are added to the total after each chunk, the others once
 };
 
+// What an evaluation leaves behind for one block; `entropy` is of the last `counted` queries.
 struct Attended {
     float* logits;  // [sequence, query, token]
     float* map;     // [head, key, query], zero
     double *map_total, *entropy;
+    int64_t counted;
 };
 
 struct Functions {
-    double (*train)(const Stack&, const Batch*, const Gradients*);
-    void (*evaluate)(const Stack&, const Batch*, const Attended*);
+    double (*train)(const Model&, const Batch*, const Gradients*);
+    void (*evaluate)(const Model&, const Batch*, const Attended*);
     void (*keep)(uint64_t, int, uint32_t, uint16_t*);
 };
 

@@ -1,5 +1,5 @@
 // Summed cross-entropy; logits become their gradient times `weight`, and zero beyond the dictionary.
-static double cross_entropy(const Model& m, const int64_t* targets, float weight, float* logits, long pitch, int count,
+static double cross_entropy(const Block& m, const int64_t* targets, float weight, float* logits, long pitch, int count,
                             float* bias_sum) {
     const int last = (m.dictionary - 1) / LANES * LANES;
     const Ints tail = first_lanes(m.dictionary - last);

@@ -21,9 +21,9 @@ static float normalise(const float* from, float* to, Floats sum, int width, floa
 // Where one query of one sequence lies in the input's table and in its gradient: token row and position row.
 struct InputRows {
     long token, position;
-    InputRows(const Model& m, const int64_t* tokens, int at) {
+    InputRows(const Block& m, const int64_t* tokens, int at) {
         token = tokens[at] * m.stream_pitch;
-        position = (long)(m.dictionary + at) * m.stream_pitch;
+        position = (long)(m.token_rows + at) * m.stream_pitch;
     }
 };
 
@@ -42,7 +42,7 @@ struct SumForward {
     float* inverse_deviation = nullptr;
 };
 
-static void sum_forward(const Model& m, const SumForward& io, uint16_t* keep) {
+static void sum_forward(const Block& m, const SumForward& io, uint16_t* keep) {
     const Drop drop = m.drops[io.site];
     const int last = (m.writes - 1) / LANES * LANES;
     const Ints tail = first_lanes(m.writes - last);
@@ -103,7 +103,7 @@ struct SumBackward {
     float *grads = nullptr, *branch_grads = nullptr, *offset_sum = nullptr;
 };
 
-static void sum_backward(const Model& m, const SumBackward& io, uint16_t* keep) {
+static void sum_backward(const Block& m, const SumBackward& io, uint16_t* keep) {
     const Drop drop = m.drops[io.site];
     const int last = (m.writes - 1) / LANES * LANES;
     const Ints tail = first_lanes(m.writes - last);
@@ -159,7 +159,7 @@ static void sum_backward(const Model& m, const SumBackward& io, uint16_t* keep) 
 
 // The hidden units of one sequence, in place: bias, ReLU, then dropout. What is kept and on stays positive, all else
 // becomes zero, so the backward pass needs no mask.
-static void relu_forward(const Model& m, uint64_t key, float* rows, uint16_t* keep) {
+static void relu_forward(const Block& m, uint64_t key, float* rows, uint16_t* keep) {
     const Drop drop = m.drops[MLP];
     const Floats scale = splat<Floats>(drop.scale);
     if (drop.threshold) draw_keep(key, m.queries * m.units, drop.threshold, keep);
@@ -174,7 +174,7 @@ static void relu_forward(const Model& m, uint64_t key, float* rows, uint16_t* ke
     }
 }
 
-static void relu_backward(const Model& m, const float* rows, float* grads, float* bias_sum, int count) {
+static void relu_backward(const Block& m, const float* rows, float* grads, float* bias_sum, int count) {
     const Floats scale = splat<Floats>(m.drops[MLP].scale);
     for (long at = 0; at < (long)count * m.units_pitch; at += m.units_pitch)
         for (int c = 0; c < m.units; c += LANES) {
@@ -187,7 +187,7 @@ static void relu_backward(const Model& m, const float* rows, float* grads, float
 
 // The input of a dense first block, [position, reads] of one sequence: token row plus position row, dropped, and its
 // norm where the block reads that.
-static void input_forward(const Model& m, const int64_t* tokens, uint64_t key, float* rows, float* normalised,
+static void input_forward(const Block& m, const int64_t* tokens, uint64_t key, float* rows, float* normalised,
                           float* inverse_deviation, uint16_t* keep) {
     const Drop drop = m.drops[EMBEDDING];
     const int last = (m.reads - 1) / LANES * LANES;
@@ -211,7 +211,7 @@ static void input_forward(const Model& m, const int64_t* tokens, uint64_t key, f
 }
 
 // Its gradient, from that of what the block reads and carries, into the table's rows.
-static void input_backward(const Model& m, const int64_t* tokens, const SumBackward& io, const uint16_t* keep) {
+static void input_backward(const Block& m, const int64_t* tokens, const SumBackward& io, const uint16_t* keep) {
     const Drop drop = m.drops[EMBEDDING];
     const int last = (m.reads - 1) / LANES * LANES;
     const Ints tail = first_lanes(m.reads - last);

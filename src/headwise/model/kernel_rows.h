@@ -2,13 +2,6 @@
 // or rows of tables. Queries are [sequence * query, head * head_pitch], keys and values [sequence * position, ...];
 // keys of a merged score are the stream itself, the same for all heads. Values carry the scale of dropped weights.
 
-// C (+)= A B, where B lies in blocks of COLUMNS columns: [block, depth, COLUMNS].
-static void multiply_blocks(Matrix a, const float* b, float* c, long c_pitch, int rows, int depth, int columns, bool add) {
-    for (int from = 0; from < columns; from += COLUMNS)
-        multiply(a, b + (long)from * depth, COLUMNS, c + from, c_pitch, rows, depth,
-                 columns - from < COLUMNS ? columns - from : COLUMNS, add);
-}
-
 static void add_bias(const float* bias, float* rows, long pitch, int count, int columns) {
     for (int n = 0; n < count; n++)
         for (int c = 0; c < columns; c += 8)
@@ -22,18 +15,18 @@ static void sum_bias(float* sums, const float* rows, long pitch, int count, int 
 
 // Rows of a table for the positions from `first` on: one row per pair of token and position, or the sum of a token row
 // and a position row.
-static void gather_rows(const Model& m, const int64_t* tokens, int first, const float* table, long pitch, float* out) {
+static void gather_rows(const Block& m, const int64_t* tokens, int first, const float* table, long pitch, float* out) {
     for (int s = first; s < m.positions; s++, out += pitch) {
         if (m.pairs) {
             std::memcpy(out, table + (tokens[s] * m.positions + s) * pitch, sizeof(float) * pitch);
             continue;
         }
-        const float *token = table + tokens[s] * pitch, *position = table + (long)(m.dictionary + s) * pitch;
+        const float *token = table + tokens[s] * pitch, *position = table + (long)(m.token_rows + s) * pitch;
         for (long c = 0; c < pitch; c += LANES) store(out + c, load<Floats>(token + c) + load<Floats>(position + c));
     }
 }
 
-static void scatter_rows(const Model& m, const int64_t* tokens, int first, const float* grads, long pitch, int columns,
+static void scatter_rows(const Block& m, const int64_t* tokens, int first, const float* grads, long pitch, int columns,
                          float* table) {
     for (int s = first; s < m.positions; s++, grads += pitch) {
         if (m.pairs) {
@@ -41,7 +34,7 @@ static void scatter_rows(const Model& m, const int64_t* tokens, int first, const
             for (int c = 0; c < columns; c += 8) add_to(row + c, load<Eight>(grads + c));
             continue;
         }
-        float *token = table + tokens[s] * pitch, *position = table + (long)(m.dictionary + s) * pitch;
+        float *token = table + tokens[s] * pitch, *position = table + (long)(m.token_rows + s) * pitch;
         for (int c = 0; c < columns; c += 8) {
             const Eight g = load<Eight>(grads + c);
             add_to(token + c, g);
@@ -50,24 +43,24 @@ static void scatter_rows(const Model& m, const int64_t* tokens, int first, const
     }
 }
 
-INLINE bool keys_are_the_stream(const Model& m) { return m.merged && m.source == DENSE; }
+INLINE bool keys_are_the_stream(const Block& m) { return m.merged && m.source == DENSE; }
 
 // Queries, keys and values of a tile, and their gradients.
 struct RowsTile {
     Scratch<float> asked, queries, keys, values;
-    RowsTile(const Model& m, bool used)
+    RowsTile(const Block& m, bool used)
         : asked(used && m.source == DENSE && m.queries < m.positions ? (long)m.tile * m.queries * m.reads_pitch : 0),
           queries(used ? (long)m.tile * m.queries * m.query_pitch : 0),
           keys(used && !keys_are_the_stream(m) ? (long)m.tile * m.positions * m.key_pitch : 0),
           values(used ? (long)m.tile * m.positions * m.values_pitch : 0) {}
 };
 
-INLINE int query_columns_of(const Model& m) { return m.heads * m.head_pitch; }
-INLINE int value_columns_of(const Model& m) { return m.heads * m.value_columns; }
-INLINE int key_columns_of(const Model& m) { return m.merged ? m.head_pitch : m.heads * m.head_pitch; }
-INLINE int key_column(const Model& m, int head) { return m.merged ? 0 : head * m.head_pitch; }
+INLINE int query_columns_of(const Block& m) { return m.heads * m.head_pitch; }
+INLINE int value_columns_of(const Block& m) { return m.heads * m.value_columns; }
+INLINE int key_columns_of(const Block& m) { return m.merged ? m.head_pitch : m.heads * m.head_pitch; }
+INLINE int key_column(const Block& m, int head) { return m.merged ? 0 : head * m.head_pitch; }
 
-static void gather_tile(const Model& m, const int64_t* tokens, int count, RowsTile& t) {
+static void gather_tile(const Block& m, const int64_t* tokens, int count, RowsTile& t) {
     for (int n = 0; n < count; n++, tokens += m.positions) {
         gather_rows(m, tokens, m.positions - m.queries, m.query_rows, m.query_pitch,
                     t.queries.data + (long)n * m.queries * m.query_pitch);
@@ -77,7 +70,7 @@ static void gather_tile(const Model& m, const int64_t* tokens, int count, RowsTi
 }
 
 // The rows of the stream that ask: those of the counted positions, sequence after sequence.
-static const float* asking(const Model& m, const float* stream, int count, RowsTile& t) {
+static const float* asking(const Block& m, const float* stream, int count, RowsTile& t) {
     if (m.queries == m.positions) return stream;
     const long size = (long)m.queries * m.reads_pitch;
     for (int n = 0; n < count; n++)
@@ -86,25 +79,24 @@ static const float* asking(const Model& m, const float* stream, int count, RowsT
     return t.asked.data;
 }
 
-static void project_tile(const Model& m, const float* stream, int count, RowsTile& t) {
+static void project_tile(const Block& m, const float* stream, int count, RowsTile& t) {
     const int rows = count * m.positions, asked_rows = count * m.queries;
     const int columns = query_columns_of(m), value_columns = value_columns_of(m);
-    const float* asked = asking(m, stream, count, t);
-    multiply_blocks({asked, m.reads_pitch, 1}, m.query, t.queries.data, m.query_pitch, asked_rows, m.reads, columns, false);
+    const Matrix read = by_rows(stream, m.reads_pitch), asked = by_rows(asking(m, stream, count, t), m.reads_pitch);
+    multiply_blocks(asked, m.query, {t.queries.data, m.query_pitch}, {asked_rows, m.reads, columns});
     if (m.query_bias) add_bias(m.query_bias, t.queries.data, m.query_pitch, asked_rows, columns);
     if (!m.merged) {
-        multiply_blocks({stream, m.reads_pitch, 1}, m.key, t.keys.data, m.key_pitch, rows, m.reads, columns, false);
+        multiply_blocks(read, m.key, {t.keys.data, m.key_pitch}, {rows, m.reads, columns});
         if (m.key_bias) add_bias(m.key_bias, t.keys.data, m.key_pitch, rows, columns);
     }
-    multiply_blocks({stream, m.reads_pitch, 1}, m.values, t.values.data, m.values_pitch, rows, m.reads, value_columns,
-                    false);
+    multiply_blocks(read, m.values, {t.values.data, m.values_pitch}, {rows, m.reads, value_columns});
     if (m.values_bias) add_bias(m.values_bias, t.values.data, m.values_pitch, rows, value_columns);
 }
 
 // The rows of one sequence.
 struct SequenceRows {
     const float *queries, *keys, *values;
-    SequenceRows(const Model& m, const RowsTile& t, const float* stream, int n)
+    SequenceRows(const Block& m, const RowsTile& t, const float* stream, int n)
         : queries(t.queries.data + (long)n * m.queries * m.query_pitch),
           keys(keys_are_the_stream(m) ? stream + (long)n * m.positions * m.reads_pitch
                         : t.keys.data + (long)n * m.positions * m.key_pitch),
@@ -112,21 +104,14 @@ struct SequenceRows {
 };
 
 // out[query, columns]: all heads add to the same columns, or, where there is an `output_t`, each has its own.
-static void rows_forward(const Model& m, const SequenceRows& rows, uint64_t key, AttentionScratch& scratch,
+static void rows_forward(const Block& m, const SequenceRows& rows, uint64_t key, AttentionScratch& scratch,
                          const Attended* watch, float* weights, float* out) {
     for (int h = 0; h < m.heads; h++) {
         transpose(rows.queries + h * m.head_pitch, m.query_pitch, m.queries, m.head_size, m.queries_pitch,
                   scratch.across.data);
         dot_keys(m, rows.keys + key_column(m, h), m.key_pitch, scratch.across.data, m.head_size, false,
                  weights + weight_at(m, h, 0));
-        for (int j = 0; j < m.positions; j++) {
-            float* scores = weights + weight_at(m, h, j);
-            const float* lag = m.lag ? m.lag + weight_at(m, h, j) : nullptr;
-            for (int q = first_query(m, j) / 8 * 8; q < last_query(m, j); q += 8) {
-                const Eight x = load<Eight>(scores + q);
-                store(scores + q, visible(m, j, q, lag ? x + load<Eight>(lag + q) : x));
-            }
-        }
+        finish_scores(m, h, weights + weight_at(m, h, 0));
     }
     const float* mixing = finish_weights(m, key, scratch, watch, weights);
     const int blocks = (m.queries + QUERY_ROWS - 1) / QUERY_ROWS;
@@ -145,12 +130,44 @@ static void rows_forward(const Model& m, const SequenceRows& rows, uint64_t key,
         }
 }
 
+// From gradients of one head's logits to those of its queries and keys, and of relative scores.
+static void logit_gradients(const Block& m, int head, const float* slopes, Rows queries, Rows keys, Into query_grads,
+                            Into key_grads, float* lag_sum) {
+    const float* slope = slopes + weight_at(m, head, 0);
+    const int columns = groups_of_eight(m.head_size);
+    for (int q = 0; q < m.queries; q += QUERY_ROWS) {
+        const int end = q + QUERY_ROWS < m.queries ? q + QUERY_ROWS : m.queries;
+        const int j0 = first_key(m, q), j1 = last_key(m, end - 1);
+        Product p;
+        p.a = slope + (long)j0 * m.queries_pitch + q, p.a_head = 0, p.a_k = m.queries_pitch, p.a_m = 1;
+        p.b = keys.data + j0 * keys.pitch, p.b_head = 0, p.b_k = keys.pitch;
+        p.c = query_grads.data + q * query_grads.pitch, p.c_m = query_grads.pitch;
+        p.heads = 1, p.depth = j1 - j0, p.add = query_grads.mode == ADD;
+        product(p, end - q, columns);
+    }
+    const KeyBlocks blocks(m);
+    for (int b = 0; b < blocks.count; b++) {
+        const int j0 = blocks.first(b), j1 = blocks.first(b + 1);
+        const int q0 = first_query(m, j0), q1 = last_query(m, j1 - 1);
+        Product p;
+        p.a = slope + (long)j0 * m.queries_pitch + q0, p.a_head = 0, p.a_k = 1, p.a_m = m.queries_pitch;
+        p.b = queries.data + q0 * queries.pitch, p.b_head = 0, p.b_k = queries.pitch;
+        p.c = key_grads.data + j0 * key_grads.pitch, p.c_m = key_grads.pitch;
+        p.heads = 1, p.depth = q1 - q0, p.add = key_grads.mode == ADD;
+        product(p, j1 - j0, columns);
+    }
+    if (lag_sum)
+        for (int j = 0; j < m.positions; j++)
+            for (int q = first_query(m, j); q < last_query(m, j); q++)
+                lag_sum[weight_at(m, head, j) + q] += slope[j * (long)m.queries_pitch + q];
+}
+
 struct RowGradients {
     float *queries, *keys, *values;
 };
 
 // From the gradient of what the heads mixed, [query, columns], to those of queries, keys, values and relative scores.
-static void rows_backward(const Model& m, const SequenceRows& rows, AttentionScratch& scratch, const float* weights,
+static void rows_backward(const Block& m, const SequenceRows& rows, AttentionScratch& scratch, const float* weights,
                           const float* grads, const RowGradients& out, float* lag_sum) {
     const float* mixing = mixing_weights(m, scratch, weights);
     const KeyBlocks key_blocks(m);
@@ -170,37 +187,13 @@ static void rows_backward(const Model& m, const SequenceRows& rows, AttentionScr
             }
         }
     softmax_gradients(m, weights, slopes);
-    const int columns = groups_of_eight(m.head_size);
-    for (int h = 0; h < m.heads; h++) {
-        const float* slope = slopes + weight_at(m, h, 0);
-        for (int q = 0; q < m.queries; q += QUERY_ROWS) {
-            const int end = q + QUERY_ROWS < m.queries ? q + QUERY_ROWS : m.queries;
-            const int j0 = first_key(m, q), j1 = last_key(m, end - 1);
-            Product p;
-            p.a = slope + (long)j0 * m.queries_pitch + q, p.a_head = 0, p.a_k = m.queries_pitch, p.a_m = 1;
-            p.b = rows.keys + (long)j0 * m.key_pitch + key_column(m, h), p.b_head = 0, p.b_k = m.key_pitch;
-            p.c = out.queries + (long)q * m.query_pitch + h * m.head_pitch, p.c_m = m.query_pitch;
-            p.heads = 1, p.depth = j1 - j0, p.add = false;
-            product(p, end - q, columns);
-        }
-        for (int b = 0; b < key_blocks.count; b++) {
-            const int j0 = key_blocks.first(b), j1 = key_blocks.first(b + 1);
-            const int q0 = first_query(m, j0), q1 = last_query(m, j1 - 1);
-            Product p;
-            p.a = slope + (long)j0 * m.queries_pitch + q0, p.a_head = 0, p.a_k = 1, p.a_m = m.queries_pitch;
-            p.b = rows.queries + (long)q0 * m.query_pitch + h * m.head_pitch, p.b_head = 0, p.b_k = m.query_pitch;
-            p.c = out.keys + (long)j0 * m.key_pitch + key_column(m, h), p.c_m = m.key_pitch;
-            p.heads = 1, p.depth = q1 - q0, p.add = m.merged && h > 0;
-            product(p, j1 - j0, columns);
-        }
-        if (lag_sum)
-            for (int j = 0; j < m.positions; j++)
-                for (int q = first_query(m, j); q < last_query(m, j); q++)
-                    lag_sum[weight_at(m, h, j) + q] += slope[j * (long)m.queries_pitch + q];
-    }
+    for (int h = 0; h < m.heads; h++)
+        logit_gradients(m, h, slopes, {rows.queries + h * m.head_pitch, m.query_pitch},
+                        {rows.keys + key_column(m, h), m.key_pitch}, {out.queries + h * m.head_pitch, m.query_pitch},
+                        {out.keys + key_column(m, h), m.key_pitch, m.merged && h > 0 ? ADD : REPLACE}, lag_sum);
 }
 
-static void scatter_tile(const Model& m, const int64_t* tokens, int count, const RowGradients& grads,
+static void scatter_tile(const Block& m, const int64_t* tokens, int count, const RowGradients& grads,
                          const Gradients& to) {
     for (int n = 0; n < count; n++, tokens += m.positions) {
         scatter_rows(m, tokens, m.positions - m.queries, grads.queries + (long)n * m.queries * m.query_pitch,
@@ -214,33 +207,31 @@ static void scatter_tile(const Model& m, const int64_t* tokens, int count, const
 
 // From the gradients of the rows to those of the matrices and of the stream, `stream_grads` [sequence * position, reads].
 // Under a merged score the keys' gradient is already there. `asked_grads` has room for the asking rows.
-static void project_tile_backward(const Model& m, const float* stream, int count, RowsTile& t,
+static void project_tile_backward(const Block& m, const float* stream, int count, const RowsTile& t,
                                   const RowGradients& grads, const Gradients& to, float* stream_grads,
                                   float* asked_grads) {
     const int rows = count * m.positions, asked_rows = count * m.queries;
     const int columns = query_columns_of(m), value_columns = value_columns_of(m);
-    const float* asked = m.queries == m.positions ? stream : t.asked.data;
-    multiply({asked, 1, m.reads_pitch}, grads.queries, m.query_pitch, to.query_t, m.query_pitch, m.reads, asked_rows,
-             columns, true);
+    const Matrix read = transposed(stream, m.reads_pitch);
+    const Matrix asked = m.queries == m.positions ? read : transposed(t.asked.data, m.reads_pitch);
+    multiply(asked, {grads.queries, m.query_pitch}, {to.query_t, m.query_pitch, ADD}, {m.reads, asked_rows, columns});
     if (m.query_bias) sum_bias(to.query_bias, grads.queries, m.query_pitch, asked_rows, columns);
     if (!m.merged) {
-        multiply({stream, 1, m.reads_pitch}, grads.keys, m.key_pitch, to.key_t, m.key_pitch, m.reads, rows, columns, true);
+        multiply(read, {grads.keys, m.key_pitch}, {to.key_t, m.key_pitch, ADD}, {m.reads, rows, columns});
         if (m.key_bias) sum_bias(to.key_bias, grads.keys, m.key_pitch, rows, columns);
-        multiply_blocks({grads.keys, m.key_pitch, 1}, m.key_back, stream_grads, m.reads_pitch, rows, columns, m.reads,
-                        false);
+        multiply_blocks(by_rows(grads.keys, m.key_pitch), m.key_back, {stream_grads, m.reads_pitch},
+                        {rows, columns, m.reads});
     }
-    multiply({stream, 1, m.reads_pitch}, grads.values, m.values_pitch, to.values_t, m.values_pitch, m.reads, rows,
-             value_columns, true);
+    multiply(read, {grads.values, m.values_pitch}, {to.values_t, m.values_pitch, ADD}, {m.reads, rows, value_columns});
     if (m.values_bias) sum_bias(to.values_bias, grads.values, m.values_pitch, rows, value_columns);
-    multiply_blocks({grads.values, m.values_pitch, 1}, m.values_back, stream_grads, m.reads_pitch, rows, value_columns,
-                    m.reads, true);
+    multiply_blocks(by_rows(grads.values, m.values_pitch), m.values_back, {stream_grads, m.reads_pitch, ADD},
+                    {rows, value_columns, m.reads});
+    const Matrix back = by_rows(grads.queries, m.query_pitch);
     if (m.queries == m.positions) {
-        multiply_blocks({grads.queries, m.query_pitch, 1}, m.query_back, stream_grads, m.reads_pitch, rows, columns,
-                        m.reads, true);
+        multiply_blocks(back, m.query_back, {stream_grads, m.reads_pitch, ADD}, {rows, columns, m.reads});
         return;
     }
-    multiply_blocks({grads.queries, m.query_pitch, 1}, m.query_back, asked_grads, m.reads_pitch, asked_rows, columns,
-                    m.reads, false);
+    multiply_blocks(back, m.query_back, {asked_grads, m.reads_pitch}, {asked_rows, columns, m.reads});
     for (int n = 0; n < count; n++) {
         float* into = stream_grads + ((long)(n + 1) * m.positions - m.queries) * m.reads_pitch;
         const float* from = asked_grads + (long)n * m.queries * m.reads_pitch;

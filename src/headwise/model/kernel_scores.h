@@ -2,42 +2,42 @@
 // queries lie side by side, so that softmax runs down the keys without sums across lanes.
 
 // Queries that see key j: [first, last).
-INLINE int first_query(const Model& m, int j) {
+INLINE int first_query(const Block& m, int j) {
     const int q = j - (m.positions - m.queries);
     return q > 0 ? q : 0;
 }
-INLINE int last_query(const Model& m, int j) {
+INLINE int last_query(const Block& m, int j) {
     const int q = j + m.context - (m.positions - m.queries);
     return q < 0 ? 0 : q < m.queries ? q : m.queries;
 }
 // Keys that query q sees: [first, last).
-INLINE int first_key(const Model& m, int q) {
+INLINE int first_key(const Block& m, int q) {
     const int j = m.positions - m.queries + q - m.context + 1;
     return j > 0 ? j : 0;
 }
-INLINE int last_key(const Model& m, int q) { return m.positions - m.queries + q + 1; }
+INLINE int last_key(const Block& m, int q) { return m.positions - m.queries + q + 1; }
 // Keys that some query of the group of eight from q on sees: [first_key(q), last_key_of_group(q)).
-INLINE int last_key_of_group(const Model& m, int q) { return q + 8 < m.queries ? last_key(m, q + 7) : m.positions; }
+INLINE int last_key_of_group(const Block& m, int q) { return q + 8 < m.queries ? last_key(m, q + 7) : m.positions; }
 
-INLINE long weight_at(const Model& m, int head, int key) {
+INLINE long weight_at(const Block& m, int head, int key) {
     return ((long)head * m.keys_pitch + key) * m.queries_pitch;
 }
 
 // Logits of key j for the group of eight queries from q on: minus infinity where hidden, zero in the pads, which must
 // only stay finite.
-INLINE Eight visible(const Model& m, int j, int q, Eight scores) {
+INLINE Eight visible(const Block& m, int j, int q, Eight scores) {
     const EightInts lane = EightInts{0, 1, 2, 3, 4, 5, 6, 7} + q;
     scores = (lane < first_query(m, j)) | (lane >= last_query(m, j)) ? splat<Eight>(-INFINITY) : scores;
     return lane >= m.queries ? Eight{} : scores;
 }
 constexpr int QUAD = 4;  // heads that lie side by side in the score table: one lookup serves all of them
 
-INLINE long score_row(const Model& m, int head, long row) {
+INLINE long score_row(const Block& m, int head, long row) {
     return (head / QUAD * m.rows + row) * (long)m.score_pitch * QUAD;
 }
 
 // Where the queries' tokens lie in a row of the score table. Pads point at the first column.
-static void query_columns(const Model& m, const int64_t* tokens, int32_t* columns) {
+static void query_columns(const Block& m, const int64_t* tokens, int32_t* columns) {
     for (int q = 0; q < m.queries; q++) columns[q] = QUAD * (int32_t)tokens[m.positions - m.queries + q];
 }
 
@@ -66,11 +66,11 @@ INLINE void join_heads(const Eight heads[QUAD], Eight pairs[4]) {
 }
 
 // Attention logits: the sum of four table entries; minus infinity where hidden.
-static void gather_scores(const Model& m, const int64_t* tokens, const int32_t* columns, float* scores) {
+static void gather_scores(const Block& m, const int64_t* tokens, const int32_t* columns, float* scores) {
     for (int first = 0; first < m.heads; first += QUAD)
         for (int j = 0; j < m.positions; j++) {
             const float* by_token = m.score + score_row(m, first, tokens[j]);
-            const float* by_position = m.score + score_row(m, first, m.dictionary + j);
+            const float* by_position = m.score + score_row(m, first, m.token_rows + j);
             const long positions = QUAD * (long)m.tokens_pitch;
             const int last = last_query(m, j);
             for (int g = first_query(m, j) / 8 * 8; g < last; g += 8) {
@@ -90,8 +90,8 @@ static void gather_scores(const Model& m, const int64_t* tokens, const int32_t* 
         }
 }
 
-// Softmax over keys, in place. Adds the entropy of every row to `entropy[head]` when asked.
-static void softmax_keys(const Model& m, float* scores, double* entropy) {
+// Softmax over keys, in place. Adds the entropies of the last `counted` queries to `entropy[head]` when asked.
+static void softmax_keys(const Block& m, float* scores, double* entropy, int counted) {
     for (int h = 0; h < m.heads; h++)
         for (int g = 0; g < m.queries; g += 8) {
             float* column = scores + weight_at(m, h, 0) + g;
@@ -116,7 +116,8 @@ static void softmax_keys(const Model& m, float* scores, double* entropy) {
             for (int j = end; j < m.positions; j++) store(column + j * pitch, Eight{});
             if (entropy)
                 for (int q = 0; q < 8 && g + q < m.queries; q++)
-                    entropy[h] += std::log((double)sum[q]) - (double)weighted[q] / (double)sum[q];
+                    if (g + q >= m.queries - counted)
+                        entropy[h] += std::log((double)sum[q]) - (double)weighted[q] / (double)sum[q];
         }
 }
 
@@ -144,7 +145,7 @@ INLINE void transpose_lanes(const uint16_t* from, long pitch, EightShorts out[8]
 
 // A dropped weight is remembered by its sign: weights are never negative. `keep` is [head, query, key]; what is read
 // beyond a head's queries and keys changes the sign of zeros and of pads that nobody reads.
-static void drop_attention(const Model& m, const uint16_t* keep, float* weights) {
+static void drop_attention(const Block& m, const uint16_t* keep, float* weights) {
     const EightInts sign = (EightInts)(-Eight{});
     for (int h = 0; h < m.heads; h++)
         for (int j = 0; j < m.positions; j += 8) {
@@ -164,6 +165,18 @@ static void drop_attention(const Model& m, const uint16_t* keep, float* weights)
         }
 }
 
+// Logits of one head that were products: relative scores added, minus infinity where hidden.
+static void finish_scores(const Block& m, int head, float* scores) {
+    for (int j = 0; j < m.positions; j++) {
+        float* row = scores + (long)j * m.queries_pitch;
+        const float* lag = m.lag ? m.lag + weight_at(m, head, j) : nullptr;
+        for (int q = first_query(m, j) / 8 * 8; q < last_query(m, j); q += 8) {
+            const Eight x = load<Eight>(row + q);
+            store(row + q, visible(m, j, q, lag ? x + load<Eight>(lag + q) : x));
+        }
+    }
+}
+
 static void keep_positive(const float* from, long count, float* to) {
     for (long i = 0; i < count; i += 8) {
         const Eight x = load<Eight>(from + i);
@@ -171,7 +184,7 @@ static void keep_positive(const float* from, long count, float* to) {
     }
 }
 // From gradients of the mixed weights to gradients of the logits, in place. `weights` carries drops as signs.
-static void softmax_gradients(const Model& m, const float* weights, float* grads) {
+static void softmax_gradients(const Block& m, const float* weights, float* grads) {
     for (int h = 0; h < m.heads; h++)
         for (int g = 0; g < m.queries; g += 8) {
             const long base = weight_at(m, h, 0) + g, pitch = m.queries_pitch;
@@ -194,12 +207,12 @@ static void softmax_gradients(const Model& m, const float* weights, float* grads
 }
 
 // `row` has room for one key's gradients, heads side by side.
-static void scatter_scores(const Model& m, const int64_t* tokens, const int32_t* columns, const float* grads, float* row,
+static void scatter_scores(const Block& m, const int64_t* tokens, const int32_t* columns, const float* grads, float* row,
                            float* table) {
     for (int first = 0; first < m.heads; first += QUAD)
         for (int j = 0; j < m.positions; j++) {
             float* by_token = table + score_row(m, first, tokens[j]);
-            float* by_position = table + score_row(m, first, m.dictionary + j);
+            float* by_position = table + score_row(m, first, m.token_rows + j);
             const int begin = first_query(m, j), end = last_query(m, j);
             for (int g = begin / 8 * 8; g < end; g += 8) {
                 Eight pairs[4], heads[QUAD];

@@ -12,44 +12,25 @@ from __future__ import annotations
 
 import hashlib
 from pathlib import Path
-from typing import NamedTuple
 
-
-class Library(NamedTuple):
-    """One compiled library: its name in this package, what is compiled, and every file that this includes."""
-
-    name: str
-    source: str
-    headers: tuple[str, ...]
-
-
-def _headers(*parts: str) -> tuple[str, ...]:
-    return tuple(f"kernel_{part}.h" for part in parts)
-
-
-ONE_BLOCK = Library(
-    "_kernel", "kernel.cpp", _headers("attention", "block", "dropped", "loss", "scores", "values", "vectors")
+SOURCE = "kernel.cpp"
+HEADERS = tuple(
+    f"kernel_{part}.h"
+    for part in (
+        *("attention", "common", "decoder", "dropped", "level", "loss"),
+        *("nodes", "rows", "scores", "values", "vectors"),
+    )
 )
-"""One block on tables."""
-STACK = Library(
-    "_stack",
-    "kernel_stack.cpp",
-    _headers(
-        "attention", "common", "dropped", "level", "loss", "nodes", "rows", "scores", "stack", "values", "vectors"
-    ),
-)
-"""Any number of blocks, on tables or on the stream."""
-LIBRARIES = (ONE_BLOCK, STACK)
 # No -march: environments are shared between machines, and the kernel picks its instructions when loaded.
 # No -ffast-math: a loss that becomes NaN must be seen.
 FLAGS = ("-std=c++17", "-O3", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=fast", "-Wno-psabi")
 MACRO = "HEADWISE_SOURCES"
 
 
-def sources_hash(folder: Path, library: Library = ONE_BLOCK) -> str | None:
+def sources_hash(folder: Path) -> str | None:
     """Sixteen hexadecimal digits that name sources and flags; `None` where a source is missing."""
     digest = hashlib.sha256(" ".join(FLAGS).encode())
-    for name in (library.source, *library.headers):
+    for name in (SOURCE, *HEADERS):
         try:
             content = (folder / name).read_bytes().replace(b"\r\n", b"\n")
         except OSError:

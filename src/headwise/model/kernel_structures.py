@@ -1,4 +1,4 @@
-"""The structures that Python and the compiled kernel share, field by field as in kernel.cpp.
+"""The structures that Python and the compiled kernel share, field by field as in kernel_common.h.
 
 They hold addresses only: whoever fills one keeps its tensors alive.
 """
@@ -10,36 +10,52 @@ from typing import ClassVar
 
 import torch
 
-SITES = 5
-"""Dropout sites, in the order of `dropout.Site`."""
+from headwise.model.dropout import Site
+
+# fmt: off
+SIZES = (
+    "positions", "queries", "heads", "dictionary", "token_rows", "rows", "writes", "units", "context", "tokens_pitch",
+    "score_pitch", "writes_pitch", "keys_pitch", "queries_pitch", "units_pitch", "read_pitch", "value_columns",
+    "value_pitch", "mixed_pitch", "head_size", "score_blocks", "value_blocks", "project_rows", "source", "first",
+    "pairs", "merged", "reads", "reads_pitch", "stream_pitch", "head_pitch", "query_pitch", "key_pitch",
+    "values_pitch", "residual", "input_norm", "attention_norm", "mlp_norm", "together", "tile", "chunk",
+)
+WEIGHTS = (
+    "score", "value", "output_t", "output", "stream", "offset", "project", "lag", "query_rows", "key_rows",
+    "value_rows", "query", "query_back", "query_bias", "key", "key_back", "key_bias", "values", "values_back",
+    "values_bias", "hidden_t", "hidden", "hidden_bias", "gain", "shift", "back", "back_t", "back_bias", "out_gain",
+    "out_shift", "read_t", "read", "read_bias",
+)
+SUMS = (
+    "score", "value", "output_t", "stream", "offset", "project", "lag", "query_t", "query_bias", "key_t",
+    "key_bias", "values_t", "values_bias", "hidden_t", "hidden_bias", "gain", "shift", "back", "back_bias",
+    "out_gain", "out_shift", "read_t", "read_bias", "query_rows", "key_rows", "value_rows", "part", "total",
+)
+# fmt: on
 
 
 class Drop(ctypes.Structure):
     _fields_: ClassVar = [("threshold", ctypes.c_uint32), ("scale", ctypes.c_float)]
 
 
-class Model(ctypes.Structure):
+class Block(ctypes.Structure):
     _fields_: ClassVar = [
-        *((name, ctypes.c_int32) for name in ("positions", "queries", "heads", "dictionary", "rows", "writes")),
-        *((name, ctypes.c_int32) for name in ("units", "context", "tokens_pitch", "score_pitch", "writes_pitch")),
-        *((name, ctypes.c_int32) for name in ("keys_pitch", "queries_pitch", "units_pitch", "read_pitch")),
-        *((name, ctypes.c_int32) for name in ("value_columns", "value_pitch", "mixed_pitch")),
-        *((name, ctypes.c_int32) for name in ("head_size", "score_blocks", "value_blocks", "project_rows")),
-        *((name, ctypes.c_int32) for name in ("residual", "norm", "together", "tile", "chunk")),
+        *((name, ctypes.c_int32) for name in SIZES),
         ("epsilon", ctypes.c_float),
-        ("drops", Drop * SITES),
-        *((name, ctypes.c_void_p) for name in ("score", "value", "output_t", "output")),
-        *((name, ctypes.c_void_p) for name in ("stream", "offset", "project", "lag")),
-        *((name, ctypes.c_void_p) for name in ("hidden_t", "hidden", "hidden_bias", "gain", "shift", "back")),
-        *((name, ctypes.c_void_p) for name in ("back_t", "back_bias", "read_t", "read", "read_bias")),
+        ("drops", Drop * len(Site)),
+        *((name, ctypes.c_void_p) for name in WEIGHTS),
     ]
+
+
+class Model(ctypes.Structure):
+    _fields_: ClassVar = [("blocks", ctypes.c_int64), ("block", ctypes.c_void_p)]
 
 
 class Batch(ctypes.Structure):
     _fields_: ClassVar = [
         *((name, ctypes.c_int64) for name in ("first", "last")),
         *((name, ctypes.c_void_p) for name in ("tokens", "targets")),
-        ("keys", ctypes.c_void_p * SITES),
+        ("keys", ctypes.c_void_p * len(Site)),
         ("weight", ctypes.c_float),
         ("seconds", ctypes.c_void_p),
     ]
@@ -47,16 +63,16 @@ class Batch(ctypes.Structure):
 
 class Gradients(ctypes.Structure):
     _fields_: ClassVar = [
-        *((name, ctypes.c_void_p) for name in ("score", "value", "output_t", "stream", "offset", "project", "lag")),
-        *((name, ctypes.c_void_p) for name in ("hidden_t", "hidden_bias", "gain", "shift", "back", "back_bias")),
-        *((name, ctypes.c_void_p) for name in ("read_t", "read_bias")),
-        *((name, ctypes.c_void_p) for name in ("part", "total")),
-        ("size", ctypes.c_int64),
+        *((name, ctypes.c_void_p) for name in SUMS),
+        *((name, ctypes.c_int64) for name in ("size", "seldom")),
     ]
 
 
 class Attended(ctypes.Structure):
-    _fields_: ClassVar = [(name, ctypes.c_void_p) for name in ("logits", "map", "map_total", "entropy")]
+    _fields_: ClassVar = [
+        *((name, ctypes.c_void_p) for name in ("logits", "map", "map_total", "entropy")),
+        ("counted", ctypes.c_int64),
+    ]
 
 
 def address(tensor: torch.Tensor) -> int | None:

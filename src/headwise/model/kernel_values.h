@@ -1,29 +1,29 @@
 // Values of one sequence: from their table, mixed by the weights, and back.
 
-INLINE long value_row(const Model& m, int head, long row) { return (head * m.rows + row) * (long)m.value_pitch; }
+INLINE long value_row(const Block& m, int head, long row) { return (head * m.rows + row) * (long)m.value_pitch; }
 INLINE int groups_of_eight(int columns) { return (columns + 7) / 8 * 8; }
-INLINE int columns_from(const Model& m, int from) {
+INLINE int columns_from(const Block& m, int from) {
     return m.value_columns - from < COLUMNS ? m.value_columns - from : COLUMNS;
 }
 // Where a head's columns begin among the mixed ones.
-INLINE int own_columns(const Model& m, int head) { return m.output_t ? head * m.value_columns : 0; }
+INLINE int own_columns(const Block& m, int head) { return m.output_t ? head * m.value_columns : 0; }
 
 // Heads whose values of one block of columns fit the first-level cache together.
 struct Heads {
     int first, last;
 };
-INLINE int heads_at_a_time(const Model& m) {
+INLINE int heads_at_a_time(const Block& m) {
     const int fit = VALUE_BYTES / (m.keys_pitch * COLUMNS * 4);
     return fit < 1 ? 1 : fit < m.heads ? fit : m.heads;
 }
 
 // One block of columns of the values of some heads, scaled: [head, key, COLUMNS].
-static void gather_values(const Model& m, const int64_t* tokens, Heads heads, int from, int columns, float* values) {
+static void gather_values(const Block& m, const int64_t* tokens, Heads heads, int from, int columns, float* values) {
     const Floats scale = splat<Floats>(m.drops[ATTENTION].scale);
     for (int h = heads.first; h < heads.last; h++)
         for (int j = 0; j < m.positions; j++) {
             const float* by_token = m.value + value_row(m, h, tokens[j]) + from;
-            const float* by_position = m.value + value_row(m, h, m.dictionary + j) + from;
+            const float* by_position = m.value + value_row(m, h, m.token_rows + j) + from;
             float* out = values + ((long)(h - heads.first) * m.keys_pitch + j) * COLUMNS;
             for (int c = 0; c < columns; c += LANES)
                 store(out + c, (load<Floats>(by_token + c) + load<Floats>(by_position + c)) * scale);
@@ -33,7 +33,7 @@ static void gather_values(const Model& m, const int64_t* tokens, Heads heads, in
 constexpr int QUERY_ROWS = 4;  // queries of a register block: few, so that few of their keys lie ahead
 
 // out[query, columns] (+)= sum over heads and keys of weight * value.
-static void mix_values(const Model& m, Heads heads, const float* weights, const float* values, long head, int columns,
+static void mix_values(const Block& m, Heads heads, const float* weights, const float* values, long head, int columns,
                        bool add, float* out) {
     const int blocks = (m.queries + QUERY_ROWS - 1) / QUERY_ROWS;
     for (int b = 0; b < blocks; b++) {
@@ -51,7 +51,7 @@ static void mix_values(const Model& m, Heads heads, const float* weights, const 
 }
 
 // For some keys of one head, the sum over queries of weight * gradient, as a product whose result goes nowhere yet.
-INLINE Product over_queries(const Model& m, const float* weights, const float* grads, int head, int first, int last) {
+INLINE Product over_queries(const Block& m, const float* weights, const float* grads, int head, int first, int last) {
     const int q0 = first_query(m, first), q1 = last_query(m, last - 1);
     Product p;
     p.a = weights + weight_at(m, head, first) + q0;
@@ -66,14 +66,14 @@ INLINE Product over_queries(const Model& m, const float* weights, const float* g
 struct KeyBlocks {
     static constexpr int MOST = 6;
     int count, size, larger;
-    explicit KeyBlocks(const Model& m) : count((m.positions + MOST - 1) / MOST) {
+    explicit KeyBlocks(const Block& m) : count((m.positions + MOST - 1) / MOST) {
         size = m.positions / count, larger = m.positions % count;
     }
     int first(int block) const { return block * size + (block < larger ? block : larger); }
 };
 
 // values[key, columns] = the gradient of a head's values, for one block of columns.
-static void value_gradients(const Model& m, int head, const float* weights, const float* grads, int columns,
+static void value_gradients(const Block& m, int head, const float* weights, const float* grads, int columns,
                             float* values) {
     const KeyBlocks blocks(m);
     for (int b = 0; b < blocks.count; b++) {
@@ -86,7 +86,7 @@ static void value_gradients(const Model& m, int head, const float* weights, cons
 
 // The gradients of the values of `count` sequences, added to the rows of the table's gradient. Head by head and block by
 // block of columns, because that part of the table is small: 20 kB where there are 50 tokens and 31 positions.
-static void scatter_value_gradients(const Model& m, const int64_t* tokens, int count, const float* weights,
+static void scatter_value_gradients(const Block& m, const int64_t* tokens, int count, const float* weights,
                                     const float* grads, float* table) {
     const KeyBlocks blocks(m);
     for (int from = 0; from < m.value_columns; from += COLUMNS) {
@@ -95,7 +95,7 @@ static void scatter_value_gradients(const Model& m, const int64_t* tokens, int c
             for (int b = 0; b < blocks.count; b++) {
                 const int j0 = blocks.first(b), j1 = blocks.first(b + 1);
                 float* rows[2 * KeyBlocks::MOST];
-                for (int j = j0; j < j1; j++) rows[2 * (j - j0) + 1] = table + value_row(m, h, m.dictionary + j) + from;
+                for (int j = j0; j < j1; j++) rows[2 * (j - j0) + 1] = table + value_row(m, h, m.token_rows + j) + from;
                 Product p = over_queries(m, weights, grads + own_columns(m, h) + from, h, j0, j1);
                 p.into = rows, p.scale = m.drops[ATTENTION].scale;
                 for (int n = 0; n < count; n++) {
@@ -152,14 +152,14 @@ static void dot_groups(int keys, const float* values, long values_pitch, const f
     }
 }
 
-INLINE int groups_of_queries(const Model& m, int j) {
+INLINE int groups_of_queries(const Block& m, int j) {
     const int queries = last_query(m, j) - first_query(m, j);
     return queries > 0 ? (queries + 7) / 8 : 0;
 }
 
 // out[key, query] (+)= rows[key, :] * across[:, query] for one head, where the query sees the key; groups of eight begin
 // wherever a key's queries do. What is left beside them belongs to weights that are zero.
-static void dot_keys(const Model& m, const float* rows, long rows_pitch, const float* across, int columns, bool add,
+static void dot_keys(const Block& m, const float* rows, long rows_pitch, const float* across, int columns, bool add,
                      float* out) {
     const int pitch = m.queries_pitch;
     for (int j = 0; j < m.positions;) {

@@ -239,25 +239,49 @@ static void product(Product p, int rows, int columns) {
     }
 }
 
-// A matrix: where it starts and how far its rows (or columns, when read across) lie apart.
+// A matrix to read: where it starts, and how far its rows and its columns lie apart.
 struct Matrix {
     const float* data;
     long down, right;
 };
+INLINE Matrix by_rows(const float* data, long pitch) { return {data, pitch, 1}; }
+INLINE Matrix transposed(const float* data, long pitch) { return {data, 1, pitch}; }
 
-// C = A B or C += A B for a row-major B and C; B's rows are `b_pitch` apart and padded to whole groups of eight.
-static void multiply(Matrix a, const float* b, long b_pitch, float* c, long c_pitch, int rows, int depth, int columns,
-                     bool add) {
-    columns = (columns + 7) / 8 * 8;
+// Rows that lie `pitch` apart and are padded to whole groups of eight: to read, and to write or add to.
+struct Rows {
+    const float* data;
+    long pitch;
+};
+enum Mode { REPLACE, ADD };
+struct Into {
+    float* data;
+    long pitch;
+    Mode mode = REPLACE;
+};
+
+struct Shape {
+    int rows, depth, columns;
+};
+
+// C = A B or C += A B.
+static void multiply(Matrix a, Rows b, Into c, Shape shape) {
+    const int columns = (shape.columns + 7) / 8 * 8;
     for (int from = 0; from < columns; from += COLUMNS) {
         const int width = columns - from < COLUMNS ? columns - from : COLUMNS;
-        for (int m = 0; m < rows; m += 6) {
+        for (int m = 0; m < shape.rows; m += 6) {
             Product p;
             p.a = a.data + m * a.down, p.a_head = 0, p.a_k = a.right, p.a_m = a.down;
-            p.b = b + from, p.b_head = 0, p.b_k = b_pitch;
-            p.c = c + m * c_pitch + from, p.c_m = c_pitch;
-            p.heads = 1, p.depth = depth, p.add = add;
-            product(p, rows - m < 6 ? rows - m : 6, width);
+            p.b = b.data + from, p.b_head = 0, p.b_k = b.pitch;
+            p.c = c.data + m * c.pitch + from, p.c_m = c.pitch;
+            p.heads = 1, p.depth = shape.depth, p.add = c.mode == ADD;
+            product(p, shape.rows - m < 6 ? shape.rows - m : 6, width);
         }
     }
+}
+
+// The same where B lies in blocks of COLUMNS columns: [block, depth, COLUMNS].
+static void multiply_blocks(Matrix a, const float* b, Into c, Shape shape) {
+    for (int from = 0; from < shape.columns; from += COLUMNS)
+        multiply(a, {b + (long)from * shape.depth, COLUMNS}, {c.data + from, c.pitch, c.mode},
+                 {shape.rows, shape.depth, shape.columns - from < COLUMNS ? shape.columns - from : COLUMNS});
 }

@@ -17,8 +17,6 @@ from headwise.model.decoder import Decoder
 from headwise.model.engine import Engine
 from headwise.model.handled import not_handled
 from headwise.model.kernel_engine import KernelEngine
-from headwise.model.kernel_sources import STACK
-from headwise.model.plan import on_tables
 from headwise.model.reference import ReferenceEngine
 from headwise.model.tabulated import TabulatedEngine
 
@@ -39,7 +37,7 @@ def choose(model: ModelConfig, compute: ComputeConfig) -> Choice:
         return Choice("reference", problem)
     if compute.path == "torch":
         return Choice("torch", "asked for")
-    problem = _outside_kernel(model, compute)
+    problem = _outside_kernel(compute)
     if problem is None:
         return Choice("kernel", f"built for this processor ({kernel.level()})")
     if compute.path == "kernel":
@@ -47,12 +45,12 @@ def choose(model: ModelConfig, compute: ComputeConfig) -> Choice:
     return Choice("torch", problem)
 
 
-def _outside_kernel(model: ModelConfig, compute: ComputeConfig) -> str | None:
+def _outside_kernel(compute: ComputeConfig) -> str | None:
     if not compute.device.startswith("cpu"):
         return f"the kernel runs on the cpu, compute.device = {compute.device}"
     if compute.dtype != "float32":
         return f"the kernel computes in float32, compute.dtype = {compute.dtype}"
-    return kernel.missing() or (None if on_tables(model) else kernel.missing(STACK))
+    return kernel.missing()
 
 
 def make_engine(decoder: Decoder, compute: ComputeConfig, *, dropout_seed: int) -> Engine:

@@ -14,7 +14,6 @@ from headwise.model.decoder import Decoder, head_size
 from headwise.model.dropout import threshold
 from headwise.model.folded import output_place
 from headwise.model.folded_blocks import Source
-from headwise.model.kernel_sources import STACK
 from headwise.model.tables import Output
 
 WORTH_IT = 0.92
@@ -53,8 +52,6 @@ def plan(
     """The cheapest plan for a batch; `source` and `output` fix a part of it where they are possible."""
     model = decoder.config
     sources = possible(model, training=training)
-    if on_tables(model) and kernel.missing(STACK) is not None:
-        sources = tuple(name for name in sources if name in ("tables", "dropped"))
     if source in sources:
         sources = (source,)
     sizes = batch_sizes(decoder, batch=batch, queries=queries, chunk=chunk, training=training)
@@ -97,13 +94,3 @@ def batch_sizes(decoder: Decoder, *, batch: int, queries: int, chunk: int, train
         chunk=chunk,
         training=training,
     )
-
-
-def on_tables(model: ModelConfig) -> bool:
-    """Whether the kernel of one block on tables can compute this model."""
-    return model.blocks == 1 and model.norm != "pre"
-
-
-def for_one_block(model: ModelConfig, source: Source) -> bool:
-    """Whether that kernel computes it from this source."""
-    return on_tables(model) and source in ("tables", "dropped")

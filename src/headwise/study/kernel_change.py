@@ -8,16 +8,12 @@ from __future__ import annotations
 
 from headwise.model import kernel
 from headwise.model.engine import Engine
-from headwise.model.kernel_sources import ONE_BLOCK, STACK
-from headwise.model.plan import on_tables
 from headwise.store import RunDirectory
 
 
 def kernel_of(engine: Engine) -> dict[str, str] | None:
     """The kernel that an engine computes with; `None` on the other paths."""
-    if engine.name != "kernel":
-        return None
-    return kernel.identity(ONE_BLOCK if on_tables(engine.decoder.config) else STACK)
+    return kernel.identity() if engine.name == "kernel" else None
 
 
 def kernel_change(run: RunDirectory, engine: Engine) -> str | None:
