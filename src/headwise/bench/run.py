@@ -19,6 +19,7 @@ from headwise.bench.memory import peak_gigabytes
 from headwise.bench.peers import peers
 from headwise.bench.sizes import measure_sizes
 from headwise.bench.timing import Clock, interleaved, ratio, spread
+from headwise.core.errors import ConfigError
 from headwise.model import kernel
 from headwise.model.compute import ComputeConfig
 from headwise.model.config import MINIMAL_PUBLISHED
@@ -66,6 +67,8 @@ def run_benchmark(
     `memory` (gigabytes), `growth`, `machine`, `settings`, `path`; `ratio_peers` (case, peer: how many times faster the
     best path is than this alternative), `auto` (`worst` and `sizes`, see `sizes.measure_sizes`).
     """
+    if sizes and (problem := kernel.missing()) is not None:
+        raise ConfigError(f"--sizes needs the kernel: {problem}")
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:

@@ -29,7 +29,7 @@ class GradientSums:
             self._from[block, field] = self._size
             self._size += sizes[block][field]
         self.total_GN = torch.zeros(parts, self._size, dtype=torch.float64)
-        self._idle: list[Tensor] = []
+        self._idle: list[tuple[Tensor, ctypes.Array[Gradients]]] = []
 
     def split(self, joined: Tensor) -> list[list[Tensor]]:
         """Each block's fields."""
@@ -41,17 +41,17 @@ class GradientSums:
     @contextmanager
     def of_group(self, group: int) -> Iterator[ctypes.Array[Gradients]]:
         """Where one group's gradients go. The kernel leaves a chunk's sums at zero, ready for the next group."""
-        part = self._idle.pop() if self._idle else torch.zeros(self._size)
-        yield (Gradients * len(self.sizes))(
-            *(
-                Gradients(
-                    part=part.data_ptr(),
-                    total=self.total_GN[group].data_ptr(),
-                    size=self._size - self._seldom,
-                    seldom=self._seldom,
-                    **{name: address(field) for name, field in zip(FoldedBlock._fields, fields, strict=True)},
-                )
-                for fields in self.split(part)
-            )
-        )
-        self._idle.append(part)
+        part, gradients = self._idle.pop() if self._idle else self._fresh()
+        gradients[0].total = self.total_GN[group].data_ptr()
+        yield gradients
+        self._idle.append((part, gradients))
+
+    def _fresh(self) -> tuple[Tensor, ctypes.Array[Gradients]]:
+        """Room for a chunk's sums, and where in it each block's gradients lie; the first says how much it is."""
+        part = torch.zeros(self._size)
+        blocks = [
+            Gradients(**{name: address(field) for name, field in zip(FoldedBlock._fields, fields, strict=True)})
+            for fields in self.split(part)
+        ]
+        blocks[0].part, blocks[0].size, blocks[0].seldom = part.data_ptr(), self._size - self._seldom, self._seldom
+        return part, (Gradients * len(blocks))(*blocks)
