@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from headwise.bench.benchmark import benchmark
     from headwise.cli.completion import completion_script
+    from headwise.core.look import Look
     from headwise.flow.config import FlowConfig
     from headwise.flow.presets import flow_preset
     from headwise.flow.seeds import simulate_seeds
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
 
 _HOME = {
     "FlowConfig": "headwise.flow.config",
+    "Look": "headwise.core.look",
     "ModelConfig": "headwise.model.config",
     "RunConfig": "headwise.study.config",
     "TaskConfig": "headwise.task.config",
@@ -90,6 +92,7 @@ _OWN_NAMES = {"load": "load_trajectory"}
 
 __all__ = [
     "FlowConfig",
+    "Look",
     "ModelConfig",
     "RunConfig",
     "TaskConfig",

@@ -101,6 +101,7 @@ DIMENSIONS: dict[str, Dimension] = {
             "Data behind a loss: train, test; population for a flow; train, look and validation for a watched model.",
         ),
         Dimension("predictor", "predictor", "names", "Predictors that a model is compared with, such as prefix_2."),
+        Dimension("metric", "metric", "names", "Metrics of one's own, by the names given to `metrics`."),
         Dimension("block", "block", "counted from one", "Layers of the model.", "block {}"),
         Dimension("head", "head", "counted from one", "Heads of a block.", "head {}"),
         Dimension("head2", "other head", "counted from one", "The second head of a pair in one block.", "head {}"),
@@ -269,6 +270,15 @@ ROWS: tuple[Variable, ...] = (
         "The step to which a loss belongs: of a mean over training steps, the middle of these steps.",
         gathered=(),
         page=(),
+    ),
+    Variable(
+        "metrics",
+        ("step", "metric"),
+        "Own metrics",
+        "What functions of one's own measured at each look: `metrics={name: function}` of `train` and `watch`.",
+        axis="value",
+        gathered=("curve", "final"),
+        page=(PagePanel("curves", of_each="metric"),),
     ),
     Variable(
         "attention_entropy",

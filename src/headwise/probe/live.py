@@ -22,12 +22,15 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from headwise.core.errors import ConfigError
+from headwise.core.look import Look, Metric, OnLook, call_on_look
 from headwise.core.named_options import named_options
+from headwise.core.own_metrics import checked_metrics, measure_metrics, metric_coordinates
 from headwise.core.trajectory import assemble
 from headwise.probe.adapter import Adapter
 from headwise.probe.look_loss import LossValue
 from headwise.probe.losses import SPLITS, Validation, as_validation, loss_variables, validation_loss
 from headwise.probe.probing import Induction, Layout, Probe
+from headwise.probe.restored_state import state_restored
 from headwise.probe.schedule import Every, make_schedule
 from headwise.probe.training_loss import TrainingLosses
 from headwise.store import now
@@ -44,8 +47,18 @@ if TYPE_CHECKING:
 class Watch:
     """Records of one model over training; see `watch`."""
 
-    def __init__(self, model: Any, probe: Probe, *, every: Every, validation: Validation | None = None) -> None:
+    def __init__(
+        self,
+        model: Any,
+        probe: Probe,
+        *,
+        every: Every,
+        validation: Validation | None = None,
+        metrics: Mapping[str, Metric] | None = None,
+        on_look: OnLook | None = None,
+    ) -> None:
         self.model, self.probe, self.every, self.validation = model, probe, every, validation
+        self.metrics, self.on_look = checked_metrics(metrics), on_look
         self.steps_counted: int | None = None
         self._schedule = make_schedule(every)
         self._steps: list[int] = []
@@ -113,7 +126,7 @@ class Watch:
         splits = [split for split in SPLITS if any(np.isfinite(value.mean) for value in self._losses[split])]
         if splits:
             variables.update(loss_variables([self._losses[split] for split in splits], self._steps))
-        coordinates = {**self.probe.coordinates(), "step": self._steps, "split": splits}
+        coordinates = {**self._coordinates(), "step": self._steps, "split": splits}
         every = self.every if isinstance(self.every, int | str) else list(map(int, self.every))
         return assemble(variables, coordinates, {**self.probe.attributes(), "every": every})
 
@@ -175,19 +188,40 @@ class Watch:
 
         return trainer_callback(self)
 
+    def _coordinates(self) -> dict[str, Any]:
+        return {**self.probe.coordinates(), **metric_coordinates(self.metrics)}
+
     def _look(self) -> None:
         assert self.steps_counted is not None
+        step = self.steps_counted
         record = self.probe.look(self.model)
-        begun = float(self._steps[-1]) if self._steps else float(self.steps_counted)
-        train = self._training.take(start=begun, end=float(self.steps_counted))
+        begun = float(self._steps[-1]) if self._steps else float(step)
         look = self.probe.loss or LossValue()
-        self._losses["train"].append(train)
-        self._losses["look"].append(look)
-        self._losses["validation"].append(validation_loss(self.probe, self.model, self.validation))
+        validation = validation_loss(self.probe, self.model, self.validation)
+        train = self._training.take(start=begun, end=float(step))
+        losses = dict(zip(SPLITS, (train, look, validation), strict=True))
+        record |= self._own_metrics(record, losses)
+        # Kept only now, and together: an error in somebody's own function leaves the looks before it whole.
         self._ended = now()
         self._records.append(record)
-        self._steps.append(self.steps_counted)
-        self._schedule.looked(self.steps_counted, record, look.mean if np.isfinite(look.mean) else train.mean)
+        self._steps.append(step)
+        for split, value in losses.items():
+            self._losses[split].append(value)
+        self._schedule.looked(step, record, look.mean if np.isfinite(look.mean) else train.mean)
+        call_on_look(self.on_look, self._handed_out(record, losses))
+
+    def _own_metrics(self, record: Mapping[str, np.ndarray], losses: Mapping[str, LossValue]) -> dict[str, np.ndarray]:
+        if not self.metrics:
+            return {}
+        with state_restored(self.model):
+            return measure_metrics(self.metrics, self._handed_out(record, losses))
+
+    def _handed_out(self, record: Mapping[str, np.ndarray], losses: Mapping[str, LossValue]) -> Look:
+        """This look as people's own functions get it, with its losses."""
+        assert self.steps_counted is not None
+        variables = {**record, "loss": np.array([value.mean for value in losses.values()])}
+        coordinates = {**self._coordinates(), "split": list(losses)}
+        return Look(self.steps_counted, variables, coordinates, self.model, self.probe.batch.tokens)
 
 
 @named_options
@@ -204,6 +238,8 @@ def watch(
     induction: Induction = "on",
     attention: str | None = None,
     adapter: Adapter | None = None,
+    metrics: Mapping[str, Metric] | None = None,
+    on_look: OnLook | None = None,
 ) -> Watch:
     """Watch a model's heads while it trains.
 
@@ -216,8 +252,10 @@ def watch(
     name, such as {"newline": [10]}, each a role of its own. `queries`: count the last so many positions only. `lags`:
     how far back attention is kept by lag. `induction`: whether each look also takes an induction score on sequences
     that repeat themselves. `attention`: for attention written by hand, the modules whose output is the weights, such as
-    "layers.*.attn_dropout". `adapter`: instead of the one that claims the model. A compiled model is looked at without
-    its compiled code, and keeps it.
+    "layers.*.attn_dropout". `adapter`: instead of the one that claims the model. `metrics`: functions of one's own by
+    name; each is called with the `Look`, in evaluation mode without gradients, and returns a number. `on_look`: called
+    with the `Look` once everything is measured, such as a `Tracker`. A compiled model is looked at without its compiled
+    code, and keeps it.
 
     >>> import torch
     >>> from headwise import watch
@@ -237,4 +275,4 @@ def watch(
     probe = Probe(
         tokens, queries=queries, lags=lags, induction=induction, classes=classes, corpus=corpus, adapter=adapter
     )
-    return Watch(model, probe, every=every, validation=as_validation(validation))
+    return Watch(model, probe, every=every, validation=as_validation(validation), metrics=metrics, on_look=on_look)

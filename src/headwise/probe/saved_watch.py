@@ -64,6 +64,7 @@ def watch_config(w: Watch, *, label: str | None, seed: int) -> dict[str, Any]:
         "induction": probe.induction,
         "roles": [role.name for role in probe.roles],
         "predictors": probe.distances is not None,
+        **({"metrics": list(w.metrics)} if w.metrics else {}),
         "tokens": hashlib.sha256(shown.tobytes()).hexdigest(),
         "seed": seed,
     }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
 from headwise.core.config import Config, content_hash
 from headwise.core.errors import ConfigError
@@ -15,6 +15,7 @@ from headwise.core.seeds import SeedConfig
 from headwise.measure.config import MeasureConfig
 from headwise.model.compute import ComputeConfig
 from headwise.model.config import ModelConfig
+from headwise.study.own_config import OwnConfig
 from headwise.task.config import TaskConfig, group_lags
 from headwise.training.config import TrainConfig
 
@@ -48,6 +49,17 @@ class RunConfig(Config):
     train: TrainConfig = TrainConfig()
     measure: MeasureConfig = MeasureConfig()
     compute: ComputeConfig = ComputeConfig()
+    own: Annotated[
+        OwnConfig | None, Field(description="code of the caller's own, by name and digest; set by headwise.train")
+    ] = None
+
+    @model_serializer(mode="wrap")
+    def _own_where_there_is_some(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        # Most runs have no code of their caller's, and are stored as they were before there could be any.
+        content: dict[str, Any] = handler(self)
+        if content.get("own") is None:
+            content.pop("own", None)
+        return content
 
     @model_validator(mode="after")
     def _reading_follows_task(self) -> Self:
@@ -150,5 +162,6 @@ def window_config(config: RunConfig, window: int) -> RunConfig:
             "measure.windows": (),
             "measure.window_samples": None,
             "measure.bayes": (),
+            "own": None,
         }
     )

@@ -69,6 +69,7 @@ def _schema(schema: type[Config]) -> dict[str, Any]:
 def _file_of_keys(schema: type[Config], title: str) -> dict[str, Any]:
     """Without required keys and without defaults: a file changes an experiment, whose values are not the class's."""
     document = _schema(schema)
+    document["properties"].pop("own", None)  # written by headwise.train alone
     for part in (document, *document["$defs"].values()):
         part.pop("required", None)
         for key in part["properties"].values():

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
+from headwise.core.look import Look, call_on_look
+from headwise.core.own_metrics import measure_metrics, metric_coordinates
 from headwise.measure.config import MeasureConfig
 from headwise.measure.evaluation import Evaluator
+from headwise.probe.restored_state import state_restored
 from headwise.store import RunDirectory
+from headwise.study.own_code import NOTHING, OwnCode
 from headwise.training.loop import Training
 
 
 class Recorder:
-    """Measures on schedule. Its memory is one segment's records."""
+    """Measures on schedule, with the caller's own metrics. Its memory is one segment's records."""
 
-    def __init__(self, evaluator: Evaluator, config: MeasureConfig, *, last: int) -> None:
-        self.evaluator, self.config, self.last = evaluator, config, last
+    def __init__(self, evaluator: Evaluator, config: MeasureConfig, *, last: int, own: OwnCode = NOTHING) -> None:
+        self.evaluator, self.config, self.last, self.own = evaluator, config, last, own
         self._steps: list[int] = []
         self._records: list[dict[str, np.ndarray]] = []
         self._snapshot_steps: list[int] = []
@@ -33,9 +39,19 @@ class Recorder:
             self._maps.append(evaluation.attention_map.astype(np.float32))
         if not due:
             return None
+        record = evaluation.variables
+        if self.own.metrics:
+            model = self.evaluator.engine.decoder
+            with state_restored(model):
+                record = {**record, **measure_metrics(self.own.metrics, self._look(step, record))}
         self._steps.append(step)
-        self._records.append(evaluation.variables)
-        return evaluation.variables
+        self._records.append(record)
+        call_on_look(self.own.on_look, self._look(step, record))
+        return record
+
+    def _look(self, step: int, record: Mapping[str, np.ndarray]) -> Look:
+        coordinates = {**self.evaluator.coordinates(), **metric_coordinates(self.own.metrics)}
+        return Look(step, record, coordinates, self.evaluator.engine.decoder, self.evaluator.test.inputs)
 
     def flush(self, run: RunDirectory, until: int) -> None:
         """Write what came since the last flush as segments that end at step `until`, and forget it."""

@@ -16,6 +16,7 @@ from headwise.model.paths import choose
 from headwise.store import OnDamage, RunDirectory, check_writable
 from headwise.study.config import RunConfig, window_config
 from headwise.study.kept_predictors import kept_predictors
+from headwise.study.own_code import NOTHING, OwnCode
 from headwise.study.prepared_run import PreparedRun
 from headwise.study.resumed_config import begun_digests, with_stored_compute
 from headwise.study.run_location import run_identity, run_location
@@ -31,15 +32,19 @@ def execute(
     stop_asked: StopAsked = lambda: False,
     on_damage: OnDamage = "refuse",
     argv: list[str] | None = None,
+    own: OwnCode = NOTHING,
 ) -> RunDirectory:
     """Bring a run to its end, from wherever it stands, and return its directory.
 
     `report` is called after every measurement, `notify` with a line that a person should read once. `Interrupted` is
-    raised between two steps once `stop_asked` returns true; the state is saved before.
+    raised between two steps once `stop_asked` returns true; the state is saved before. `own` is code of the caller's
+    own; a run that was made with some is computed only with the same.
     """
+    config = own.recorded_in(config)
     run = RunDirectory(run_location(config, out))
     if _is_over(run, config, on_damage=on_damage):
         return run
+    own.require_all_of(config)
     check_writable(out)
     windows: dict[int, RunDirectory] = {}
     for window in config.measure.windows:
@@ -67,6 +72,7 @@ def execute(
             stop_asked=stop_asked,
             on_damage=on_damage,
             argv=argv or sys.argv,
+            own=own,
         )
     return run
 

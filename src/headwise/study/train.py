@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from headwise.core.look import Metric, OnLook
 from headwise.core.named_options import named_options
 from headwise.store import OnDamage, load_trajectory
 from headwise.study.config import RunConfig
@@ -28,6 +29,8 @@ def train(
     report: Report | None = None,
     notify: Callable[[str], None] = lambda line: None,
     stop_asked: Callable[[], bool] = lambda: False,
+    metrics: Mapping[str, Metric] | None = None,
+    on_look: OnLook | None = None,
 ) -> xr.Dataset:
     """Train, resume or simply read a run, whichever it needs, and return its trajectory.
 
@@ -37,6 +40,10 @@ def train(
     `notify` is called with a line that a person should read once; once `stop_asked` returns true the run stops with its
     state saved and `Interrupted` is raised.
 
+    `metrics` are functions of one's own by name; each is called with the `Look` at every evaluation and returns a
+    number, which is kept in the variable `metrics`. `on_look` is called with the `Look` once everything is measured. A
+    run records the source of its metrics by digest and is another run with others (docs/extend.md).
+
     >>> import tempfile
     >>> from headwise import experiment, train
     >>> small = {"task.d": 6, "task.T": 5, "train.samples": 60, "train.steps": 8, "measure.test_samples": 30}
@@ -45,8 +52,17 @@ def train(
     >>> trajectory.sizes["head"], int(trajectory.step[-1])
     (3, 8)
     """
+    from headwise.study.own_code import OwnCode
     from headwise.study.runner import execute
 
     told = shown_progress(progress) if report is None else report
-    run = execute(as_run_config(config), out, report=told, notify=notify, stop_asked=stop_asked, on_damage=on_damage)
+    run = execute(
+        as_run_config(config),
+        out,
+        report=told,
+        notify=notify,
+        stop_asked=stop_asked,
+        on_damage=on_damage,
+        own=OwnCode(metrics=metrics or {}, on_look=on_look),
+    )
     return load_trajectory(run.path)

@@ -14,8 +14,10 @@ import numpy as np
 import torch
 
 from headwise.core.errors import Interrupted
+from headwise.core.own_metrics import metric_coordinates
 from headwise.store import OnDamage, RunDirectory, describe_run, now
 from headwise.study.kernel_change import kernel_change, kernel_of
+from headwise.study.own_code import OwnCode
 from headwise.study.prepared_run import PreparedRun
 from headwise.study.recorder import Recorder
 from headwise.study.resumed_config import as_stored
@@ -50,6 +52,7 @@ def train_run(
     stop_asked: StopAsked,
     on_damage: OnDamage,
     argv: list[str],
+    own: OwnCode,
 ) -> None:
     """Train to the last step, or until the loss is no longer finite, and write the manifest. Needs the run's lock."""
     training, config = prepared.training, prepared.config
@@ -58,7 +61,7 @@ def train_run(
     run.start(
         worded,
         identity=run_identity(config),
-        coordinates=prepared.evaluator.coordinates(),
+        coordinates={**prepared.evaluator.coordinates(), **metric_coordinates(own.metrics)},
         attributes={**prepared.attributes(), "preset": worded["preset"]},
         on_damage=on_damage,
     )
@@ -72,7 +75,7 @@ def train_run(
         training.batch_loss = float.fromhex(checkpoint.state["batch_loss"])
     started = now()
     _log_beginning(prepared, run, "started" if checkpoint is None else "resumed", notify=notify)
-    recorder = Recorder(prepared.evaluator, config.measure, last=config.train.steps)
+    recorder = Recorder(prepared.evaluator, config.measure, last=config.train.steps, own=own)
 
     def save(training: Training) -> None:
         recorder.flush(run, training.step)

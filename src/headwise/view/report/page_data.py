@@ -31,6 +31,7 @@ from headwise.phases.seeds_report import SeedsReport
 from headwise.view.labels import time_label
 from headwise.view.report.encode import pack
 from headwise.view.report.labels import coordinate_labels
+from headwise.view.report.members import Member
 from headwise.view.report.panels import BANDS, describe_panels, drawn, split_by, split_name
 from headwise.view.report.role_kinds import role_kinds
 from headwise.view.report.studies import Study
@@ -65,13 +66,19 @@ def page_data(studies: Sequence[Study], phases: Sequence[StudyPhases]) -> dict[s
         **describe_panels(
             {*measured, COMPETITION_INDEX},
             watched=watched,
-            entries={"role": roles_by_height(m.trajectory for m in members)},
+            entries={"role": roles_by_height(m.trajectory for m in members), "metric": _metric_names(members)},
         ),
         "studies": [
             _study(study, found, map_bytes=map_bytes, curve_bytes=curve_bytes)
             for study, found in zip(studies, phases, strict=True)
         ],
     }
+
+
+def _metric_names(members: Sequence[Member]) -> list[str]:
+    """The metrics of one's own that any run has, in the order in which they were given."""
+    named = [member.trajectory["metric"].values for member in members if "metric" in member.trajectory.coords]
+    return list(dict.fromkeys(str(name) for names in named for name in names))
 
 
 def _study(study: Study, phases: StudyPhases, *, map_bytes: int, curve_bytes: int) -> dict[str, Any]:

@@ -81,10 +81,9 @@ def _panels(rows: list[Variable], *, watched: bool, entries: Mapping[str, Sequen
                 about = {"about": panel.about or row.about, "shown": panel.shown, "variables": []}
                 shared = found.setdefault((kind, title), {"kind": kind, "title": title, **about})
                 if panel.of_each:
-                    parts = [
-                        {"name": split_name(row, e), "choice": role_text(e)} for e in entries.get(panel.of_each, ())
-                    ]
-                    shared["variables"] += parts
+                    named = role_text if panel.of_each == "role" else str
+                    split = entries.get(panel.of_each, ())
+                    shared["variables"] += [{"name": split_name(row, e), "choice": named(e)} for e in split]
                 else:
                     shared["variables"].append({"name": row.name, "choice": panel.choice})
     return [panel for panel in found.values() if panel["variables"]]
