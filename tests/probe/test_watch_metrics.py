@@ -11,11 +11,12 @@ from torch import nn
 
 import headwise
 from headwise.core.errors import ConfigError
+from headwise.probe.live import Watch
 
 TOKENS = torch.randn(3, 6, 8, generator=torch.Generator().manual_seed(0))
 
 
-def watched(**options: object) -> headwise.probe.live.Watch:  # type: ignore[name-defined]
+def watched(**options: object) -> Watch:
     torch.manual_seed(0)
     model = nn.TransformerEncoderLayer(8, nhead=2, batch_first=True)
     optimiser = torch.optim.SGD(model.parameters(), lr=0.1)
@@ -44,7 +45,7 @@ def test_metrics_and_hook_in_a_watch(tmp_path: Path) -> None:
 
     def hook(look: headwise.Look) -> None:
         looks.append((look.step, look.numbers()["metrics/norm"]))
-        norms.append(float(norm(look)))
+        norms.append(norm(look).item())
         assert look.model.training, "the hook sees the model as training left it"
         assert look.tokens.shape == TOKENS.shape
 
@@ -76,11 +77,16 @@ def test_what_was_seen_before_an_error_is_kept() -> None:
 
     model = nn.TransformerEncoderLayer(8, nhead=2, batch_first=True)
     w = headwise.watch(model, tokens=TOKENS, every=2, metrics={"late": late})
-    with pytest.raises(ConfigError, match="'late' failed at step 4: RuntimeError: too late"), w:
-        for _ in range(4):
-            w.step(1.0)
+    with pytest.raises(ConfigError, match="'late' failed at step 4: RuntimeError: too late"):
+        _four_steps(w)
     assert w.trajectory["step"].values.tolist() == [0, 2]
     assert w.trajectory["loss"].sel(split="train").values[1] == 1.0
+
+
+def _four_steps(w: Watch) -> None:
+    with w:
+        for _ in range(4):
+            w.step(1.0)
 
 
 def test_wrong_options_are_refused_before_training() -> None:
