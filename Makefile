@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 export OMP_NUM_THREADS := 1
 
-.PHONY: demo test test-all faults lint install clean
+.PHONY: demo test test-all faults lint install docs clean
 
 install: $(VENV)/.installed
 
@@ -47,6 +47,15 @@ $(VENV)/.faults: $(VENV)/.installed
 
 faults: $(VENV)/.faults
 	$(BIN)/python -m tests.faults
+
+# The site is built offline and stops at the first warning: a link that leads nowhere is one.
+$(VENV)/.docs: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[test,docs]'
+	touch $@
+
+docs: $(VENV)/.docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
+	@echo "open build/site/index.html"
 
 clean:
 	rm -rf $(VENV) build src/*.egg-info demo

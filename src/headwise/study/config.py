@@ -40,8 +40,10 @@ class RunConfig(Config):
     1.3
     """
 
-    experiment: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")]
-    preset: Preset
+    experiment: Annotated[
+        str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$", description="name under which the run is kept")
+    ]
+    preset: Annotated[Preset, Field(description="reading of the paper that the values come from")]
     seed: Annotated[int, Field(ge=0, lt=2**63, description="seed of everything random in the run")] = 0
     seeds: SeedConfig = SeedConfig()
     task: TaskConfig = TaskConfig()
