@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from headwise.probe.probe_folder import probe_folder
     from headwise.store.read_run import load_trajectory as load
     from headwise.store.verify import verify
+    from headwise.study.branch import branch
     from headwise.study.collect import collect
     from headwise.study.config import RunConfig
     from headwise.study.config_schema import config_schema
@@ -52,6 +53,7 @@ _HOME = {
     "TaskConfig": "headwise.task.config",
     "TrainConfig": "headwise.training.config",
     "benchmark": "headwise.bench.benchmark",
+    "branch": "headwise.study.branch",
     "check": "headwise.theory.check",
     "collect": "headwise.study.collect",
     "completion_script": "headwise.cli.completion",
@@ -98,6 +100,7 @@ __all__ = [
     "TaskConfig",
     "TrainConfig",
     "benchmark",
+    "branch",
     "check",
     "collect",
     "completion_script",

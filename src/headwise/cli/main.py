@@ -27,6 +27,7 @@ __all__ = ["COMMANDS", "build_parser", "main"]
 
 MODULES = (
     "train",
+    "branch",
     "show",
     "report",
     "phases",

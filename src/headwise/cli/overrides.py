@@ -17,8 +17,8 @@ from headwise.core.text import definitions
 from headwise.study.config import RunConfig
 
 COMMAND_AND_ONE = 2
-FIXED = ("experiment", "preset", "own")
-"""Keys that the command line sets by its own arguments, or, code of one's own, not at all."""
+FIXED = ("experiment", "preset", "own", "branch")
+"""Keys that the command line sets by its own arguments or commands, or, code of one's own, not at all."""
 
 
 def take_config_options(arguments: Sequence[str]) -> tuple[list[str], list[str]]:

@@ -8,6 +8,7 @@ N dictionary.
 from __future__ import annotations
 
 import math
+from typing import Protocol
 
 import torch
 from torch import Tensor, nn
@@ -15,6 +16,18 @@ from torch.nn import functional
 
 from headwise.model.config import ModelConfig
 from headwise.model.dropout import DropoutMasks, Site
+
+
+class Steering(Protocol):
+    """An intervention that replaces attention or what heads write; only this decoder, of all paths, obeys it."""
+
+    def scores(self, s_BHQS: Tensor) -> Tensor:
+        """Attention logits to use instead of these."""
+        ...
+
+    def written(self, y_BQO: Tensor) -> Tensor:
+        """What the heads write together, instead of this."""
+        ...
 
 
 class Attention(nn.Module):
@@ -47,6 +60,7 @@ class Attention(nn.Module):
         scale = {"none": 1.0, "head": math.sqrt(size), "input": math.sqrt(stream)}[config.score_scale]
         self.inverse_scale = 1.0 / scale
         self.register_buffer("lag_SS", lag_matrix(positions), persistent=False)
+        self.steering: Steering | None = None
 
     def scores(self, x_BSD: Tensor, queries: int) -> Tensor:
         """Attention logits of the last `queries` positions before masking, (B, H, Q, S)."""
@@ -72,7 +86,10 @@ class Attention(nn.Module):
         hidden_QS = lag_QS < 1
         if self.config.context is not None:
             hidden_QS = hidden_QS | (lag_QS > self.config.context)
-        return self.scores(x_BSD, queries).masked_fill(hidden_QS, -math.inf).softmax(-1)
+        s_BHQS = self.scores(x_BSD, queries)
+        if self.steering is not None:
+            s_BHQS = self.steering.scores(s_BHQS)
+        return s_BHQS.masked_fill(hidden_QS, -math.inf).softmax(-1)
 
     def forward(self, x_BSD: Tensor, queries: int, masks: DropoutMasks | None) -> tuple[Tensor, Tensor]:
         """What the heads write together, (B, Q, O), and the attention weights before dropout."""
@@ -80,12 +97,13 @@ class Attention(nn.Module):
         used_BHQS = a_BHQS
         if masks is not None:
             used_BHQS = masks.apply(a_BHQS, self.config.dropout.attention, block=self.block, site=Site.ATTENTION)
-        y_BQO = torch.stack([self._written_by(h, x_BSD, used_BHQS[:, h]) for h in range(self.config.heads)]).sum(0)
+        y_BQO = torch.stack([self.written_by(h, x_BSD, used_BHQS[:, h]) for h in range(self.config.heads)]).sum(0)
         if self.config.attention_bias == "on" and self.config.output == "on":
             y_BQO = y_BQO + self.output_bias_O
-        return y_BQO, a_BHQS
+        return y_BQO if self.steering is None else self.steering.written(y_BQO), a_BHQS
 
-    def _written_by(self, head: int, x_BSD: Tensor, used_BQS: Tensor) -> Tensor:
+    def written_by(self, head: int, x_BSD: Tensor, used_BQS: Tensor) -> Tensor:
+        """What one head writes, (B, Q, O), with these attention weights."""
         v_BSE = x_BSD @ one_head(self.value_HED, head).T
         if self.config.attention_bias == "on":
             v_BSE = v_BSE + self.value_bias_HE[head]

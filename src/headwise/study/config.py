@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
+from headwise.actions.config import BranchConfig, check_branch
 from headwise.core.config import Config, content_hash
 from headwise.core.errors import ConfigError
 from headwise.core.readings import Preset as Preset
@@ -54,14 +55,15 @@ class RunConfig(Config):
     own: Annotated[
         OwnConfig | None, Field(description="code of the caller's own, by name and digest; set by headwise.train")
     ] = None
+    branch: Annotated[
+        BranchConfig | None, Field(description="where a branch begins and what it does; set by `headwise branch`")
+    ] = None
 
     @model_serializer(mode="wrap")
-    def _own_where_there_is_some(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        # Most runs have no code of their caller's, and are stored as they were before there could be any.
+    def _own_and_branch_where_there_are_some(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        # Most runs have no code of their caller's and are no branch; they are stored as before there could be either.
         content: dict[str, Any] = handler(self)
-        if content.get("own") is None:
-            content.pop("own", None)
-        return content
+        return {key: value for key, value in content.items() if key not in ("own", "branch") or value is not None}
 
     @model_validator(mode="after")
     def _reading_follows_task(self) -> Self:
@@ -97,6 +99,8 @@ class RunConfig(Config):
         for prefix in self.measure.bayes:
             if not 1 <= prefix <= self.task.h:
                 raise ValueError(f"measure.bayes: {prefix} is outside 1..task.h = {self.task.h}")
+        if self.branch is not None:
+            check_branch(self.branch, self.model, self.task, steps=self.train.steps)
         for name, seed in self.seeds:
             if seed is not None and seed < 0:
                 raise ValueError(f"seeds.{name} must not be negative")
@@ -165,5 +169,6 @@ def window_config(config: RunConfig, window: int) -> RunConfig:
             "measure.window_samples": None,
             "measure.bayes": (),
             "own": None,
+            "branch": None,
         }
     )

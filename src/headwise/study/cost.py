@@ -46,6 +46,12 @@ def estimate_seconds(config: RunConfig) -> float:
     return START_SECONDS + train.steps * fixed + per_sequence * (train.steps * train.batch + evaluated)
 
 
+def seconds_of_steps(config: RunConfig, steps: int) -> float:
+    """Seconds of some of a run's steps, with their share of its evaluations and without its start."""
+    whole = max(config.train.steps, 1)
+    return (estimate_seconds(config.changed({"train.steps": whole})) - START_SECONDS) * steps / whole
+
+
 def estimate_wall(configs: Sequence[RunConfig], workers: int) -> float:
     """Seconds until all are done on this many workers, shared out greedily."""
     loads = [0.0] * max(workers, 1)

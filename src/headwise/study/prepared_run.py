@@ -9,12 +9,16 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from headwise.actions.held import Held, HeldEngine
+from headwise.actions.subject import Subject
 from headwise.core.seeds import Stream, generator, integer_seed
 from headwise.measure.evaluation import Evaluator
+from headwise.model.decoder import Decoder
+from headwise.model.engine import Engine
 from headwise.model.initialise import initialise
 from headwise.model.input_rows import first_target, input_rows
 from headwise.model.paths import make_engine
-from headwise.store import RunDirectory
+from headwise.store import Checkpoint, RunDirectory
 from headwise.study.config import RunConfig
 from headwise.study.run_decoder import new_decoder
 from headwise.study.window_predictions import window_predictions
@@ -23,6 +27,7 @@ from headwise.task.chain import build_task, sample
 from headwise.task.predictors import predictor, prefix_names
 from headwise.training.batches import finite_batches, fresh_batches
 from headwise.training.loop import Training
+from headwise.training.state import pack, unpack
 
 
 class PreparedRun:
@@ -37,11 +42,16 @@ class PreparedRun:
         self.test = sample(self.task, config.measure.test_samples, generator(data_seed, Stream.TEST))
         decoder = new_decoder(config)
         initialise(decoder, integer_seed(config.seed_of("init"), Stream.INIT))
-        self.engine = make_engine(
+        self.engine: Engine = make_engine(
             decoder, config.compute, dropout_seed=integer_seed(config.seed_of("dropout"), Stream.DROPOUT)
         )
         self.config = config.changed({"compute.path": self.engine.name})
         self.training = Training(self.engine, config.train)
+        self.held: Held | None = None
+        if config.branch is not None:
+            self.held = Held(config.branch.parsed(), self._subject(config.branch.step), path=self.engine.name)
+            self.engine = self.training.engine = HeldEngine(self.engine, self.held)
+            self.training.first = config.branch.step
         self.evaluator = self._evaluator(windows)
         if config.train.data == "fresh":
             self.batches = fresh_batches(lambda count, rng: sample(self.task, count, rng), config.train, data_seed)
@@ -55,6 +65,32 @@ class PreparedRun:
         device = self.config.compute.device
         return rows.inputs.to(device), rows.targets.to(device)
 
+    def restore(self, checkpoint: Checkpoint) -> None:
+        """Take over a stored state: weights, optimiser, schedule and how far they have come."""
+        training = self.training
+        unpack(
+            checkpoint.arrays,
+            checkpoint.state,
+            model=self.engine.decoder,
+            optimiser=training.optimiser,
+            schedule=training.schedule,
+        )
+        training.step = checkpoint.step
+        training.batch_loss = float.fromhex(checkpoint.state["batch_loss"])
+
+    def resume(self, checkpoint: Checkpoint) -> None:
+        """Go on from a checkpoint of this very run, with what its actions hold."""
+        self.restore(checkpoint)
+        if self.held is not None:
+            self.held.resume(checkpoint.arrays, checkpoint.step)
+
+    def state(self) -> Checkpoint:
+        """Everything that a checkpoint keeps."""
+        arrays, state = pack(self.engine.decoder, self.training.optimiser, self.training.schedule)
+        if self.held is not None:
+            arrays |= self.held.constants()
+        return Checkpoint(self.training.step, arrays, {**state, "batch_loss": self.training.batch_loss.hex()})
+
     def attributes(self) -> dict[str, object]:
         """Where the trajectory comes from, stored with it."""
         return {
@@ -65,8 +101,30 @@ class PreparedRun:
             "groups": [list(group) for group in self.task.lags],
             "alpha": [list(weights) for weights in self.task.alpha],
             "teacher_loss": self.evaluator.function.teacher_loss,
+            **({} if self.config.branch is None else {"branch": self.config.branch.model_dump(mode="json")}),
             **({"bayes": {name: _about(found) for name, found in self._bayes.items()}} if self._bayes else {}),
         }
+
+    def _subject(self, step: int) -> Subject:
+        """What the actions of a branch act on."""
+        config = self.config
+        rows = input_rows(torch.from_numpy(self.test), config.model, predicted=config.task.T)
+
+        def initial() -> Decoder:
+            decoder = new_decoder(config)
+            initialise(decoder, integer_seed(config.seed_of("init"), Stream.INIT))
+            return decoder
+
+        return Subject(
+            decoder=self.engine.decoder,
+            optimiser=self.training.optimiser,
+            task=self.task,
+            test=rows.inputs.to(config.compute.device),
+            counted=rows.counted,
+            seed=config.seed,
+            step=step,
+            initial=initial,
+        )
 
     def _evaluator(self, windows: dict[int, RunDirectory]) -> Evaluator:
         config, task = self.config, self.task

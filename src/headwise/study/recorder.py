@@ -27,9 +27,9 @@ class Recorder:
         self._maps: list[np.ndarray] = []
 
     def observe(self, training: Training) -> dict[str, np.ndarray] | None:
-        """Measure if this step is on either schedule; the record if it is on the schedule of evaluations."""
+        """Measure at the first step and on either schedule; the record unless only a snapshot was due."""
         step = training.step
-        due = self.config.at.due(step, self.last)
+        due = self.config.at.due(step, self.last) or step == training.first
         snapshot_due = self.config.snapshots.due(step, self.last)
         if not due and not snapshot_due:
             return None

@@ -14,6 +14,7 @@ import torch
 from headwise.core.errors import CorruptData, RunFailed
 from headwise.model.paths import choose
 from headwise.store import OnDamage, RunDirectory, check_writable
+from headwise.study.branch_parent import find_parent
 from headwise.study.config import RunConfig, window_config
 from headwise.study.kept_predictors import kept_predictors
 from headwise.study.own_code import NOTHING, OwnCode
@@ -33,18 +34,22 @@ def execute(
     on_damage: OnDamage = "refuse",
     argv: list[str] | None = None,
     own: OwnCode = NOTHING,
+    parent: RunDirectory | None = None,
 ) -> RunDirectory:
     """Bring a run to its end, from wherever it stands, and return its directory.
 
     `report` is called after every measurement, `notify` with a line that a person should read once. `Interrupted` is
     raised between two steps once `stop_asked` returns true; the state is saved before. `own` is code of the caller's
     own; a run that was made with some is computed only with the same.
+    The `parent` of a branch is looked for below `out` unless it is given.
     """
     config = own.recorded_in(config)
     run = RunDirectory(run_location(config, out))
     if _is_over(run, config, on_damage=on_damage):
         return run
     own.require_all_of(config)
+    if config.branch is not None and parent is None:
+        parent = find_parent(config.branch.parent, out, of=run.path)
     check_writable(out)
     windows: dict[int, RunDirectory] = {}
     for window in config.measure.windows:
@@ -73,6 +78,7 @@ def execute(
             on_damage=on_damage,
             argv=argv or sys.argv,
             own=own,
+            parent=parent,
         )
     return run
 

@@ -16,6 +16,7 @@ import torch
 from headwise.core.errors import Interrupted
 from headwise.core.own_metrics import metric_coordinates
 from headwise.store import OnDamage, RunDirectory, describe_run, now
+from headwise.study.branch_start import begin_branch
 from headwise.study.kernel_change import kernel_change, kernel_of
 from headwise.study.own_code import OwnCode
 from headwise.study.prepared_run import PreparedRun
@@ -23,7 +24,6 @@ from headwise.study.recorder import Recorder
 from headwise.study.resumed_config import as_stored
 from headwise.study.run_location import run_identity
 from headwise.training.loop import Diverged, Training, advance
-from headwise.training.state import pack, unpack
 
 
 @dataclass(frozen=True)
@@ -53,8 +53,12 @@ def train_run(
     on_damage: OnDamage,
     argv: list[str],
     own: OwnCode,
+    parent: RunDirectory | None = None,
 ) -> None:
-    """Train to the last step, or until the loss is no longer finite, and write the manifest. Needs the run's lock."""
+    """Train to the last step, or until the loss is no longer finite, and write the manifest. Needs the run's lock.
+
+    A branch that has no checkpoint of its own yet begins in its parent's state.
+    """
     training, config = prepared.training, prepared.config
     model = prepared.engine.decoder
     worded = as_stored(config, run, on_damage=on_damage)
@@ -68,19 +72,17 @@ def train_run(
     checkpoint = run.latest_checkpoint(on_damage=on_damage)
     run.discard_after(-1 if checkpoint is None else checkpoint.step)
     if checkpoint is not None:
-        unpack(
-            checkpoint.arrays, checkpoint.state, model=model, optimiser=training.optimiser, schedule=training.schedule
-        )
-        training.step = checkpoint.step
-        training.batch_loss = float.fromhex(checkpoint.state["batch_loss"])
+        prepared.resume(checkpoint)
+    elif parent is not None:
+        begin_branch(prepared, parent, notify=notify)
     started = now()
     _log_beginning(prepared, run, "started" if checkpoint is None else "resumed", notify=notify)
     recorder = Recorder(prepared.evaluator, config.measure, last=config.train.steps, own=own)
 
     def save(training: Training) -> None:
         recorder.flush(run, training.step)
-        arrays, state = pack(model, training.optimiser, training.schedule)
-        run.write_checkpoint(training.step, arrays=arrays, state={**state, "batch_loss": training.batch_loss.hex()})
+        reached = prepared.state()
+        run.write_checkpoint(reached.step, arrays=reached.arrays, state=reached.state)
         run.prune_checkpoints(keep_every=config.train.keep_every)
 
     def observe(training: Training) -> None:
@@ -89,7 +91,7 @@ def train_run(
             loss, excess = float(record["loss"][-1]), float(record["excess_loss"])
             report(Progress(config.experiment, training.step, config.train.steps, loss, excess, nearest))
         if stop_asked() and training.step < config.train.steps:
-            if training.step:
+            if training.step > training.first:
                 save(training)
             run.log("interrupted", {"step": training.step})
             raise Interrupted(
@@ -99,7 +101,7 @@ def train_run(
     try:
         advance(training, rows=prepared.rows, validate=prepared.evaluator.validation_loss, observe=observe, save=save)
         status = "finished"
-        if training.step == 0:
+        if training.step == training.first:
             save(training)
     except Diverged:
         status = "diverged"

@@ -30,6 +30,8 @@ class Training:
     engine: Engine
     config: TrainConfig
     step: int = 0
+    first: int = 0
+    """The step at which it begins: later than 0 in a branch of another run."""
     batch_loss: float = math.nan
     """Loss of the batch behind the latest step, before that step."""
     optimiser: torch.optim.Optimizer = field(init=False)
@@ -59,7 +61,7 @@ def advance(
     """
     config, parameters = training.config, list(training.engine.decoder.parameters())
     per_pass = steps_per_pass(config)
-    if training.step == 0:
+    if training.step == training.first:
         observe(training)
     while training.step < config.steps:
         inputs, targets = rows(training.step)

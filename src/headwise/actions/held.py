@@ -1,0 +1,124 @@
+"""The actions of one branch, in the hands of its training: what happens at which moment, on whichever path."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import torch
+
+from headwise.actions.action import Action, HeldAction
+from headwise.actions.overrides import Override, applied
+from headwise.actions.subject import Subject
+from headwise.core.errors import ConfigError
+from headwise.model.config import ModelConfig
+from headwise.model.engine import AttentionSummary, Engine, Visit
+
+PREFIX = "held."
+"""Of the arrays in a checkpoint that belong to actions."""
+
+
+class Held:
+    """Applies actions in the order in which they were given, and knows which of them still hold."""
+
+    def __init__(self, actions: Sequence[Action], subject: Subject, *, path: str) -> None:
+        why = reference_reason(actions, subject.decoder.config)
+        if why is not None and path != "reference":
+            raise ConfigError(f"compute.path = {path}: {why}; pass --compute.path reference")
+        self.actions, self.subject = actions, subject
+        self.now = subject.step
+        self._kept: list[tuple[HeldAction, Any]] = []
+        self._made: dict[tuple[int, ...], list[Override]] = {}
+        subject.optimiser.register_step_pre_hook(lambda *given: self._before_step())
+        subject.optimiser.register_step_post_hook(lambda *given: self._after_step())
+
+    def begin(self) -> None:
+        """At the step of the branch: every action's edit, in order."""
+        with torch.no_grad():
+            for index, action in enumerate(self.actions):
+                action.edit(self.subject, index=index)
+
+    def resume(self, arrays: Mapping[str, np.ndarray], step: int) -> None:
+        """Go on after this many steps with the constants that a checkpoint kept."""
+        self.now = step
+        device = self.subject.decoder.device
+        self.subject.constants = {
+            name.removeprefix(PREFIX): torch.from_numpy(value).to(device)
+            for name, value in arrays.items()
+            if name.startswith(PREFIX)
+        }
+
+    def constants(self) -> dict[str, np.ndarray]:
+        """What a checkpoint must keep."""
+        return {f"{PREFIX}{name}": value.cpu().numpy() for name, value in self.subject.constants.items()}
+
+    @contextmanager
+    def overriding(self) -> Iterator[None]:
+        """The model as the actions that hold now make it."""
+        found = self._overrides()
+        steered = reference_reason(self.actions, self.subject.decoder.config) is not None
+        with applied(self.subject.decoder, found, steered=steered):
+            yield
+
+    def change_gradients(self) -> None:
+        """After a backward pass, before clipping."""
+        with torch.no_grad():
+            for _, action in self._active():
+                action.gradients(self.subject)
+
+    def complete_gradients(self) -> None:
+        """Zeros where overrides left no gradient, so that the optimiser treats it alike everywhere."""
+        if self._overrides():
+            for parameter in self.subject.decoder.parameters():
+                if parameter.grad is None:
+                    parameter.grad = torch.zeros_like(parameter)
+
+    def _before_step(self) -> None:
+        self._kept = [(action, action.keep(self.subject)) for _, action in self._active()]
+
+    def _after_step(self) -> None:
+        with torch.no_grad():
+            for action, kept in reversed(self._kept):
+                action.after_step(self.subject, kept)
+        self._kept = []
+        self.now += 1
+
+    def _overrides(self) -> list[Override]:
+        """What is replaced now; made once for each set of actions that hold."""
+        active = self._active()
+        key = tuple(index for index, _ in active)
+        if key not in self._made:
+            self._made[key] = [o for index, action in active for o in action.overrides(self.subject, index=index)]
+        return self._made[key]
+
+    def _active(self) -> list[tuple[int, HeldAction]]:
+        return [(i, a) for i, a in enumerate(self.actions) if isinstance(a, HeldAction) and a.active(self.now)]
+
+
+def reference_reason(actions: Sequence[Action], model: ModelConfig) -> str | None:
+    """Which action only the reference path computes, and why; `None` if every path computes them all."""
+    for action in actions:
+        if isinstance(action, HeldAction) and (why := action.only_on_reference(model)) is not None:
+            return f"{action} is computed on the reference path: {why}"
+    return None
+
+
+class HeldEngine:
+    """An engine whose passes the actions of a branch reach."""
+
+    def __init__(self, engine: Engine, held: Held) -> None:
+        self.engine, self.held = engine, held
+        self.decoder, self.name = engine.decoder, engine.name
+
+    def loss_and_gradients(self, inputs: torch.Tensor, targets: torch.Tensor, *, step: int) -> float:
+        with self.held.overriding():
+            loss = self.engine.loss_and_gradients(inputs, targets, step=step)
+        self.held.complete_gradients()
+        self.held.change_gradients()
+        return loss
+
+    def evaluate(self, inputs: torch.Tensor, *, counted: int, visit: Visit) -> AttentionSummary:
+        with self.held.overriding():
+            return self.engine.evaluate(inputs, counted=counted, visit=visit)

@@ -1,0 +1,204 @@
+"""`branch`: a run goes on from one of its steps, with something done to its heads, as a run of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from headwise.actions.action import HeldAction
+from headwise.actions.text import parse_action
+from headwise.core.config import NO_CHANGES
+from headwise.core.errors import ConfigError
+from headwise.core.keys import flatten
+from headwise.core.named_options import named_options
+from headwise.store import OnDamage, RunDirectory, load_trajectory
+from headwise.store.given_source import given_source
+from headwise.study.config import RunConfig
+from headwise.study.shown_progress import Shown, shown_progress
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from headwise.study.train_run import Report
+
+FIXED = (
+    "experiment", "preset", "seed", "branch", "model", "task.d", "task.w", "task.T", "task.h", "train.optimizer",
+    "train.options", "train.schedule", "compute.dtype", "seeds.init", "seeds.task",
+)  # fmt: skip
+"""Keys, or sections, that a branch shares with its parent: another value would be another model or memory."""
+
+
+@dataclass(frozen=True, eq=False)
+class Branch:
+    """One branch on disk, with the run that it left."""
+
+    run: Path
+    parent: Path
+    step: int
+    actions: tuple[str, ...]
+    trajectory: xr.Dataset = field(repr=False)
+    parent_trajectory: xr.Dataset = field(repr=False)
+
+    def to_json(self) -> dict[str, Any]:
+        """`run`, `parent`, `step`, `actions`, and at the last step `excess_loss` and the parent's at the same one."""
+        last, excess, before = self._ends()
+        return {
+            "run": str(self.run),
+            "parent": str(self.parent),
+            "step": self.step,
+            "actions": list(self.actions),
+            "last_step": last,
+            "excess_loss": excess,
+            "parent_excess_loss": before,
+        }
+
+    def __str__(self) -> str:
+        last, excess, before = self._ends()
+        done = ", ".join(self.actions) or "nothing done"
+        compared = "" if before is None else f" (parent {before:.4f})"
+        return (
+            f"{self.run}\n  branch of {self.parent} at step {self.step}: {done}\n"
+            f"  excess loss {excess:.4f} at step {last}{compared}"
+        )
+
+    def _ends(self) -> tuple[int, float, float | None]:
+        last = int(self.trajectory["step"].values[-1])
+        parent = self.parent_trajectory
+        same = parent["step"].values == last
+        before = float(parent["excess_loss"].values[same][0]) if same.any() else None
+        return last, float(self.trajectory["excess_loss"].values[-1]), before
+
+
+@dataclass(frozen=True, eq=False)
+class Branches:
+    """The same branch of one run or of several seeds; `str` of this is what `headwise branch` prints."""
+
+    branches: tuple[Branch, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """`branches`, one object for each seed."""
+        return {"branches": [branch.to_json() for branch in self.branches]}
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.branches))
+
+
+@named_options
+def branch(
+    run: Path | str,
+    at: int,
+    *,
+    do: Sequence[str] = (),
+    until: int | None = None,
+    steps: int | None = None,
+    seeds: Sequence[int] | None = None,
+    changes: Mapping[str, Any] = NO_CHANGES,
+    out: Path | str | None = None,
+    on_damage: OnDamage = "refuse",
+    progress: Shown = "auto",
+    report: Report | None = None,
+    notify: Callable[[str], None] = lambda line: None,
+    stop_asked: Callable[[], bool] = lambda: False,
+) -> Branches:
+    """Go on with a stored run from step `at`, with actions such as `freeze:heads=1` done to it; a run like any other.
+
+    Actions that hold something do so until step `until`, or to the end at `steps` (the parent's by default). `changes`
+    are config keys with other values from `at` on, such as `task.m`. With `seeds` the same is done to the same run of
+    each of these seeds, which is trained first where it is missing. Without actions and changes a branch equals its
+    parent bit for bit. Branches are kept below `out`, by default where the parent is.
+
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from headwise import branch, experiment, train
+    >>> small = {"task.d": 6, "task.T": 5, "train.samples": 60, "train.steps": 8, "measure.test_samples": 30}
+    >>> with tempfile.TemporaryDirectory() as out:
+    ...     parent = train(experiment("minimal", "redrawn", changes=small), out=out, progress="off")
+    ...     [run] = Path(out).glob("minimal/*")
+    ...     [held] = branch(run, 4, do=["freeze:heads=1"], progress="off").branches
+    >>> held.actions, int(held.trajectory.step[0])
+    (('freeze:heads=1',), 4)
+    """
+    from headwise.study.branch_start import cost_text, stored_config, way_to
+    from headwise.study.run_location import run_location
+    from headwise.study.runner import execute
+
+    told = shown_progress(progress) if report is None else report
+    first = RunDirectory(given_source(run))
+    config = stored_config(first)
+    root = first.path.parent.parent
+    parents = [first]
+    if seeds is not None:
+        parents = []
+        for seed in seeds:
+            wanted = config.changed({"seed": seed})
+            parents.append(
+                execute(wanted, root, report=told, notify=notify, stop_asked=stop_asked, on_damage=on_damage)
+                if seed != config.seed
+                else first
+            )
+    found = []
+    for parent in parents:
+        wanted = branch_config(parent, at, do=do, until=until, steps=steps, changes=changes)
+        place = out or root
+        if RunDirectory(run_location(wanted, place)).read_manifest() is None:
+            notify(cost_text(way_to(parent, at), at, parent=stored_config(parent), branch=wanted))
+            if (why := reference_reason(wanted)) is not None:
+                notify(why)
+        finished = execute(
+            wanted, place, report=told, notify=notify, stop_asked=stop_asked, on_damage=on_damage, parent=parent
+        )
+        assert wanted.branch is not None
+        found.append(
+            Branch(
+                finished.path,
+                parent.path,
+                at,
+                wanted.branch.actions,
+                load_trajectory(finished.path),
+                load_trajectory(parent.path),
+            )
+        )
+    return Branches(tuple(found))
+
+
+def branch_config(
+    parent: RunDirectory,
+    at: int,
+    *,
+    do: Sequence[str] = (),
+    until: int | None = None,
+    steps: int | None = None,
+    changes: Mapping[str, Any] = NO_CHANGES,
+) -> RunConfig:
+    """The config of a branch: its parent's with the changes, the step and the actions."""
+    from headwise.study.branch_parent import run_digest
+    from headwise.study.branch_start import reached, stored_config
+
+    config = stored_config(parent)
+    last = reached(parent)
+    if not 0 <= at <= last:
+        raise ConfigError(f"--at {at}: {parent.path} has {last} steps; give one of 0 to {last}")
+    for key in flatten(changes, RunConfig):
+        if any(key == fixed or key.startswith(f"{fixed}.") for fixed in FIXED):
+            raise ConfigError(f"{key}: a branch shares this with its parent; train a run of its own instead")
+    if isinstance(do, str):
+        raise ConfigError(f"do = {do!r} must be a list of actions, such as [{do!r}]")
+    actions = tuple(str(parse_action(text, until=until)) for text in do)
+    if until is not None and not any("until=" in text for text in actions):
+        raise ConfigError(f"--until {until}: no action holds anything that could end there; drop it")
+    end = {} if steps is None else {"train.steps": steps}
+    name = config.experiment.removesuffix("-branch")[: 64 - len("-branch")] + "-branch"
+    about = {"parent": run_digest(parent), "step": at, "actions": actions}
+    wanted = config.changed({"experiment": name, "branch": about, **changes, **end})
+    return wanted if reference_reason(wanted) is None else wanted.changed({"compute.path": "reference"})
+
+
+def reference_reason(config: RunConfig) -> str | None:
+    """Why only the reference path computes a branch, in one line; `None` if every path does."""
+    assert config.branch is not None
+    for action in config.branch.parsed():
+        if isinstance(action, HeldAction) and (why := action.only_on_reference(config.model)) is not None:
+            return f"{action} is computed on the reference path, slower: {why}"
+    return None

@@ -1,0 +1,168 @@
+"""Actions on models with learned streams, output matrices, several blocks and relative positions."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+from tests.conftest import tiny
+
+from headwise.core.errors import ConfigError
+from headwise.model.decoder import Attention
+from headwise.store import Checkpoint
+from headwise.study.config import RunConfig
+from headwise.study.prepared_run import PreparedRun
+from headwise.training.loop import advance
+
+BEGIN, STEPS = 3, 6
+
+MODELS: dict[str, dict[str, object]] = {
+    "full": {},
+    "two blocks": {"model__blocks": 2},
+    "relative": {"name": "minimal", "model__positions": "relative"},
+    "product": {"name": "minimal", "model__score": "product"},
+}
+
+
+def run_config(model: str, path: str, *, steps: int = BEGIN + STEPS) -> RunConfig:
+    given = {"name": "full", **MODELS[model]}
+    return tiny(
+        str(given.pop("name")),
+        **{
+            "model__init_scale": 0.5,
+            "model__init": "xavier",
+            "model__init_values": "xavier",
+            "train__lr": 0.01,
+            "train__steps": steps,
+            "compute__path": path,
+            "compute__dtype": "float64",
+            **given,
+        },
+    )
+
+
+def advanced(prepared: PreparedRun) -> PreparedRun:
+    advance(
+        prepared.training,
+        rows=prepared.rows,
+        validate=prepared.evaluator.validation_loss,
+        observe=lambda training: None,
+        save=lambda training: None,
+    )
+    return prepared
+
+
+def branched(model: str, begun: Checkpoint, actions: tuple[str, ...], path: str) -> PreparedRun:
+    branch = {"parent": "0" * 64, "step": BEGIN, "actions": actions}
+    prepared = PreparedRun(run_config(model, path).changed({"branch": branch}), {})
+    prepared.restore(begun)
+    assert prepared.held is not None
+    prepared.held.begin()
+    return advanced(prepared)
+
+
+@pytest.fixture(scope="module")
+def begun() -> dict[str, Checkpoint]:
+    return {name: advanced(PreparedRun(run_config(name, "reference", steps=BEGIN), {})).state() for name in MODELS}
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize(
+    "action", ["freeze:heads=1", "tie:heads=1,2", "ablate:heads=2", "copy:1->3", "perturb:size=0.01"]
+)
+def test_torch_and_reference_agree(model: str, action: str, begun: dict[str, Checkpoint]) -> None:
+    found = [branched(model, begun[model], (action,), path).state().arrays for path in ("torch", "reference")]
+    for name, array in found[0].items():
+        assert array == pytest.approx(found[1][name], abs=1e-9), name
+
+
+@pytest.mark.parametrize("model", ["full", "two blocks"])
+@pytest.mark.parametrize("action", ["clamp:heads=2:to=group2:blocks=1", "block:heads=2:groups=1:blocks=1"])
+def test_the_reference_is_steered_where_no_weights_do_it(
+    model: str, action: str, begun: dict[str, Checkpoint], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Against the decoder with its own softmax replaced by hand, under torch's own optimiser."""
+    with pytest.raises(ConfigError, match="reference path"):
+        branched(model, begun[model], (action,), "torch")
+    found = branched(model, begun[model], (action,), "reference")
+    plain = PreparedRun(run_config(model, "reference"), {})
+    plain.restore(begun[model])
+    positions = plain.engine.decoder.positions
+    lag = torch.arange(positions)[:, None] + 1 - torch.arange(positions)[None]
+    own_pattern = Attention.pattern
+
+    def pattern(self: Attention, x: torch.Tensor, queries: int) -> torch.Tensor:
+        if self.block != 0:
+            return own_pattern(self, x, queries)
+        scores, rows = self.scores(x, queries), lag[-queries:]
+        blocked = (rows == 1) | (rows == 2)
+        alone = (rows >= 1).sum(-1, keepdim=True) <= 2
+        if action.startswith("block"):
+            scores[:, 1] = scores[:, 1].masked_fill(blocked & ~alone, -math.inf)
+        weights = scores.masked_fill(rows < 1, -math.inf).softmax(-1)
+        if action.startswith("clamp"):
+            wanted = ((rows == 3) | (rows == 4)).double()
+            none = wanted.sum(-1, keepdim=True) == 0
+            wanted = torch.where(none, (rows >= 1).double(), wanted)
+            weights = torch.cat(
+                [weights[:, :1], (wanted / wanted.sum(-1, keepdim=True)).expand_as(weights[:, :1]), weights[:, 2:]], 1
+            )
+        return weights
+
+    monkeypatch.setattr(Attention, "pattern", pattern)
+    for _ in range(STEPS):
+        advance_one(plain)
+    for (name, mine), (_, wanted) in zip(
+        found.engine.decoder.named_parameters(), plain.engine.decoder.named_parameters(), strict=True
+    ):
+        assert float((mine - wanted).detach().abs().max()) < 1e-6, name
+
+
+def advance_one(plain: PreparedRun) -> None:
+    inputs, targets = plain.rows(plain.training.step)
+    plain.engine.loss_and_gradients(inputs, targets, step=plain.training.step)
+    torch.nn.utils.clip_grad_norm_(plain.engine.decoder.parameters(), plain.config.train.clip)
+    plain.training.optimiser.step()
+    plain.training.step += 1
+
+
+def test_a_mean_head_writes_its_mean_on_the_reference(begun: dict[str, Checkpoint]) -> None:
+    """With every head at its mean, the output of attention is one vector for all sequences and positions."""
+    found = branched("full", begun["full"], ("ablate:put=mean",), "reference")
+    assert found.held is not None
+    seen: list[torch.Tensor] = []
+    attention = found.engine.decoder.layers[0].attention
+    hook = attention.register_forward_hook(lambda module, given, result: seen.append(result[0].detach()))
+    with found.held.overriding(), torch.no_grad():
+        found.engine.decoder(torch.from_numpy(found.test)[:, :-1], 5)
+    hook.remove()
+    assert float((seen[0] - seen[0][:1, :1]).abs().max()) < 1e-12
+    with torch.no_grad():
+        before = PreparedRun(run_config("full", "reference"), {})
+        before.restore(begun["full"])
+        x = (
+            before.engine.decoder.token_table()[torch.from_numpy(before.test)[:, :-1]]
+            + before.engine.decoder.position_table()
+        )
+        layer = before.engine.decoder.layers[0]
+        y, _ = layer.attention(x, 5, None)
+    assert seen[0][0, 0].numpy() == pytest.approx(y.mean((0, 1)).numpy(), abs=1e-9)
+
+
+@pytest.mark.parametrize("action", ["clamp:heads=2:to=group2", "clamp:heads=2:to=uniform", "block:heads=1:groups=1"])
+def test_relative_positions_on_two_paths(action: str, begun: dict[str, Checkpoint]) -> None:
+    found = [branched("relative", begun["relative"], (action,), path) for path in ("torch", "reference")]
+    for (name, mine), (_, wanted) in zip(*(one.engine.decoder.named_parameters() for one in found), strict=True):
+        assert float((mine - wanted).detach().abs().max()) < 1e-9, name
+    measured = found[0].evaluator.measure(batch_loss=1.0, rate=0.1).variables["attention_by_group"][0]
+    if "group2" in action:
+        assert measured[1] == pytest.approx([0, 1, 0], abs=1e-9)
+    if "block" in action:
+        assert measured[0, 0] == pytest.approx(0, abs=1e-9)
+
+
+def test_a_product_of_matrices_is_clamped_on_the_torch_path(begun: dict[str, Checkpoint]) -> None:
+    found = branched("product", begun["product"], ("clamp:heads=2:to=group2",), "torch")
+    measured = found.evaluator.measure(batch_loss=1.0, rate=0.1).variables["attention_by_group"][0]
+    assert measured[1] == pytest.approx([0, 1, 0], abs=1e-9)

@@ -1,0 +1,212 @@
+"""A branch is a run: equal to its parent bit for bit where nothing is done, resumed after kills, found by its config."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import random
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.conftest import tiny
+from tests.study.test_resume import content, killed_and_resumed
+
+from headwise.cli.main import main
+from headwise.core.errors import ConfigError, CorruptData, Interrupted
+from headwise.model import kernel
+from headwise.store import RunDirectory
+from headwise.study.branch import branch, branch_config
+from headwise.study.branch_start import way_to
+from headwise.study.config import RunConfig
+from headwise.study.run_location import run_location
+from headwise.study.runner import execute
+
+PATHS = [path for path in ("kernel", "torch", "reference") if path != "kernel" or kernel.missing() is None]
+
+
+def parent_config(path: str = "torch", **updates: object) -> RunConfig:
+    return tiny(**{"train__steps": 22, "model__init_scale": 0.3, "compute__path": path, **updates})
+
+
+@pytest.fixture(scope="module")
+def parent(tmp_path_factory: pytest.TempPathFactory) -> RunDirectory:
+    return execute(parent_config(), tmp_path_factory.mktemp("runs"))
+
+
+def assert_continues(branched: RunDirectory, whole: RunDirectory, first: int) -> None:
+    """Every number of a branch is, to the last bit, that of its parent from the step of the branch on."""
+    mine, its = content(branched), content(whole)
+    assert mine["state"] == its["state"]
+    kept = [index for index, step in enumerate(its["steps"]) if step >= first]
+    assert mine["steps"][-len(kept) :] == [its["steps"][index] for index in kept]
+    for name, (shape, data) in its["bytes"].items():
+        if name.startswith("checkpoint"):
+            assert mine["bytes"][name] == (shape, data), name
+    metrics, before = branched.read_metrics(), whole.read_metrics()
+    common = np.isin(metrics.steps, before.steps)
+    chosen = np.isin(before.steps, metrics.steps)
+    assert common.sum() == len(kept)
+    assert int(metrics.steps[0]) == first
+    for name, values in before.variables.items():
+        assert metrics.variables[name][common].tobytes() == values[chosen].tobytes(), name
+
+
+@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("model", ["minimal", "full"])
+def test_without_an_action_a_branch_is_its_parent(path: str, model: str, tmp_path: Path) -> None:
+    whole = execute(tiny(model, train__steps=22, compute__path=path), tmp_path)
+    for step, actions in ((0, ()), (9, ()), (20, ("sham",)), (21, ())):
+        [found] = branch(whole.path, step, do=actions, progress="off").branches
+        assert_continues(RunDirectory(found.run), whole, step)
+        assert int(found.trajectory.step[0]) == step
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_killed_and_interrupted_branches_are_their_parent_too(path: str, tmp_path: Path) -> None:
+    out = tmp_path / "runs"
+    whole = execute(parent_config(path, train__steps=60, train__keep_every=20), out)
+    wanted = branch_config(whole, 26)
+    interruptions = 0
+    while True:
+        calls = itertools.count()
+        try:
+            run = execute(wanted, out, stop_asked=lambda calls=calls: next(calls) >= 3)
+            break
+        except Interrupted:
+            interruptions += 1
+    assert interruptions > 5
+    assert_continues(run, whole, 26)
+
+
+def test_a_branch_killed_by_the_system(tmp_path: Path) -> None:
+    out = tmp_path / "runs"
+    whole = execute(parent_config(train__steps=150, train__checkpoint_every=10), out)
+    killed_and_resumed(branch_config(whole, 33), tmp_path, 2, random.Random(0), 0.4)
+    assert_continues(RunDirectory(run_location(branch_config(whole, 33), out)), whole, 33)
+
+
+@pytest.mark.parametrize("actions", [("clamp:heads=1:to=past", "ablate:heads=2:put=mean", "tie:heads=2,3:until=17")])
+def test_what_is_held_is_held_after_a_resume(actions: tuple[str, ...], parent: RunDirectory, tmp_path: Path) -> None:
+    [whole] = branch(parent.path, 9, do=actions, out=tmp_path / "whole", progress="off").branches
+    while True:
+        calls = itertools.count()
+        try:
+            [parts] = branch(
+                parent.path, 9, do=actions, out=tmp_path / "parts", stop_asked=lambda calls=calls: next(calls) >= 2
+            ).branches
+            break
+        except Interrupted:
+            continue
+    assert content(RunDirectory(whole.run)) == content(RunDirectory(parts.run))
+
+
+def test_a_branch_of_a_branch(parent: RunDirectory, tmp_path: Path) -> None:
+    root = parent.path.parent.parent
+    held = branch_config(parent, 5, do=["freeze:heads=1:until=12"])
+    first = execute(held, root)
+    [second] = branch(first.path, 14, progress="off").branches
+    assert_continues(RunDirectory(second.run), first, 14)
+    with pytest.raises(ConfigError, match="begins at 5; take its parent"):
+        way_to(first, 3)
+
+
+def test_changes_act_from_the_step_on(parent: RunDirectory) -> None:
+    [other] = branch(parent.path, 9, changes={"task.m": 1.2, "train.lr": 0.5}, progress="off").branches
+    assert other.trajectory["learning_rate"].values == pytest.approx(0.5)
+    assert float(other.trajectory["excess_loss"][-1]) != float(other.parent_trajectory["excess_loss"][-1])
+    with pytest.raises(ConfigError, match=r"model\.heads: a branch shares this with its parent"):
+        branch(parent.path, 9, changes={"model.heads": 4})
+
+
+def test_more_steps_than_the_parent(parent: RunDirectory) -> None:
+    [longer] = branch(parent.path, 20, steps=30, progress="off").branches
+    assert int(longer.trajectory.step[-1]) == 30
+
+
+def test_the_same_branch_of_other_seeds(parent: RunDirectory) -> None:
+    found = branch(parent.path, 9, do=["reset:heads=2"], seeds=[0, 1], progress="off").branches
+    assert [one.run.name[-2:] for one in found] == ["s0", "s1"]
+    assert found[0].parent == parent.path
+
+
+def test_what_it_costs_is_said_first(parent: RunDirectory) -> None:
+    said: list[str] = []
+    branch(parent.path, 7, do=["scale:by=0.9"], notify=said.append, progress="off")
+    assert said[0].startswith("branch at step 7: 7 steps are computed again from the beginning, then 15 steps, about")
+    branch(parent.path, 7, do=["scale:by=0.9"], notify=said.append, progress="off")
+    assert len(said) == 1, "a branch that is over costs nothing"
+
+
+def test_a_record_that_the_replay_contradicts_is_noticed(parent: RunDirectory, tmp_path: Path) -> None:
+    """The parent's config says one seed of its batches, its records come from another."""
+    from headwise.study import branch_start
+
+    other = execute(parent_config(seeds__batches=5), tmp_path)
+    real = branch_start.stored_config
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(branch_start, "stored_config", lambda run: real(run).changed({"seeds.batches": 6}))
+        with pytest.raises(CorruptData, match="computed again, step 3 has the loss"):
+            branch_start.state_at(other, 9, notify=lambda line: None)
+
+
+def test_a_parent_that_is_gone_or_damaged(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    whole = execute(parent_config(), tmp_path)
+    wanted = branch_config(whole, 9)
+    moved = tmp_path / "elsewhere"
+    shutil.move(whole.path, moved)
+    with pytest.raises(ConfigError, match="which is not below"):
+        execute(wanted, tmp_path)
+    assert main(["branch", str(whole.path), "--at", "9"]) == 2
+    shutil.move(moved, whole.path)
+    metrics = whole.metrics.path(whole.metrics.ends()[0])
+    metrics.write_bytes(metrics.read_bytes()[:-1] + b"x")
+    assert main(["branch", str(whole.path), "--at", "9", "-q"]) == 3
+    [*_, line] = capsys.readouterr().err.strip().splitlines()
+    assert "metrics" in line
+
+
+MISTAKES = {
+    ("--at", "9", "--do", "freeze:heads=7"): "freeze:heads=7: there is no head 7; give one of 1 to 3",
+    ("--at", "9", "--do", "freeze:blocks=2"): "freeze:blocks=2: there is no block 2; give one of 1 to 1",
+    ("--at", "9", "--do", "clamp:to=group4"): "clamp:to=group4: there is no group 4; give one of 1 to 3",
+    ("--at", "9", "--do", "block:groups=5"): "block:groups=5: there is no group 5; give one of 1 to 3",
+    ("--at", "99"): "has 22 steps; give one of 0 to 22",
+    ("--at", "9", "--do", "frieze"): "there is no action 'frieze'; did you mean freeze?",
+    ("--at", "9", "--do", "freeze:head=1"): "freeze has no key 'head'; did you mean heads?",
+    ("--at", "9", "--do", "tie", "--until", "9"): "until must come after step 9",
+    ("--at", "9", "--do", "reset", "--until", "12"): "no action holds anything that could end there",
+    ("--at", "9", "--do", "tie:heads=1"): "heads must name at least two",
+    ("--at", "9", "--steps", "5"): "ends before the branch begins at step 9",
+    ("--at", "9", "--do", "scale"): "by is missing",
+}
+
+
+@pytest.mark.parametrize("given", MISTAKES, ids=" ".join)
+def test_a_mistake_is_one_line(
+    given: tuple[str, ...], parent: RunDirectory, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = sorted(parent.path.parent.parent.glob("*/*"))
+    assert main(["branch", str(parent.path), *given]) == 2
+    [line] = capsys.readouterr().err.strip().splitlines()
+    assert MISTAKES[given] in line
+    assert sorted(parent.path.parent.parent.glob("*/*")) == before
+
+
+def test_the_command(parent: RunDirectory, capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["branch", str(parent.path), "--at", "9", "--do", "freeze:heads=1,2:part=values", "--json", "-q"]
+    assert main(command) == 0
+    [first] = json.loads(capsys.readouterr().out)["branches"]
+    assert first["actions"] == ["freeze:heads=1,2:part=values"]
+    assert (first["step"], first["last_step"]) == (9, 22)
+    stored = RunDirectory(first["run"]).read_config()["branch"]
+    assert stored["step"] == 9
+    assert stored["actions"] == first["actions"]
+    assert main(command) == 0
+    assert json.loads(capsys.readouterr().out)["branches"] == [first]
+
+
+def test_a_run_that_is_no_branch_is_written_as_before(parent: RunDirectory) -> None:
+    assert "branch" not in parent.read_config()
+    assert "branch" not in tiny().model_dump(mode="json")
