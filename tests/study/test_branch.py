@@ -1,4 +1,4 @@
-"""A branch is a run: equal to its parent bit for bit where nothing is done, resumed after kills, found by its config."""
+"""A branch is a run: equal to its parent bit for bit where nothing is done, resumed after kills, found again."""
 
 from __future__ import annotations
 
