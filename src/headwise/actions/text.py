@@ -22,9 +22,21 @@ from headwise.core.config import validated
 from headwise.core.errors import ConfigError
 from headwise.core.keys import nearest_key
 
-ACTIONS: dict[str, type[Action]] = {
-    action.name: action for action in (Ablate, Block, Clamp, Copy, Freeze, Perturb, Reset, Scale, Sham, Swap, Tie)
-}
+KINDS: tuple[type[Action], ...] = (
+    Ablate,
+    Block,
+    Clamp,
+    Copy,
+    Freeze,
+    Perturb,
+    Reset,
+    Scale,
+    Sham,
+    Swap,
+    Tie,
+)
+
+ACTIONS = {kind.name: kind for kind in KINDS}
 """Every action by its name."""
 
 LISTS = ("heads", "blocks", "groups", "lags")

@@ -44,7 +44,7 @@ def stored_config(run: RunDirectory) -> RunConfig:
         raise ConfigError(f"{run.path} is no training run; `headwise list --runs DIR` shows which are")
     config = validated(RunConfig, content)
     for key, code in ({} if config.own is None else config.own.flat()).items():
-        if "metrics" not in key.split("."):
+        if not key.startswith("metrics["):
             raise ConfigError(f"{run.path} was made with code of its own, {code.name} ({key}), so it has no branches")
     return config.changed({"own": None})
 
