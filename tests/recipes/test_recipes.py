@@ -17,6 +17,7 @@ EXPECTED = {
     "experiment",
     "claim",
     "variable",
+    "action",
     "adapter",
     "statement",
     "model switch",
