@@ -25,7 +25,6 @@ FROM_REPOSITORY = {
     "CHANGELOG.md": "changelog.md",
     "README.md": "index.md",
     "results/paper/README.md": "results/paper.md",
-    "results/quick/README.md": "results/quick.md",
     "results/draws/README.md": "results/draws.md",
     "results/phase-diagram/README.md": "results/phase-diagram.md",
 }

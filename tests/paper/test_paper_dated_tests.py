@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from headwise.paper import dated_tests, judge
-from headwise.paper.dated_tests import dated_test, digest_of, modules_of
+from headwise.paper.dated_tests import dated_test, digest_of, fixed_before, modules_of
 from headwise.paper.entry import Claim
 from headwise.paper.judge import CHANGED_SINCE
 from headwise.paper.manifest import ENTRIES
@@ -30,16 +30,15 @@ def test_the_commit_of_every_test_is_kept(claim: Claim) -> None:
 
 
 @pytest.mark.parametrize("folder", sorted(path.parent.name for path in RESULTS.glob("*/verdicts.json")))
-def test_tests_are_older_than_the_runs_that_they_judged_or_the_verdict_says_so(folder: str) -> None:
+def test_every_stored_verdict_is_of_a_test_that_was_fixed_before_its_runs_ended(folder: str) -> None:
+    """What is judged by a younger test, or by one without a date, decides nothing and is not kept as a result."""
     for verdict in read_verdicts(RESULTS / folder / "verdicts.json"):
-        if verdict.test and verdict.runs:
-            assert verdict.test["commit"], f"{verdict.claim}: judged by a test that was not committed"
-            fixed, ended = (
-                datetime.fromisoformat(text) for text in (verdict.test["date"], verdict.runs["first_ended"])
-            )
-            assert (fixed > ended) == (verdict.notes.get("test") == CHANGED_SINCE), (
-                f"{verdict.claim} ({verdict.preset})"
-            )
+        name, claim = f"{verdict.claim} ({verdict.preset})", ENTRIES[verdict.claim]
+        assert isinstance(claim, Claim)
+        assert verdict.test.get("commit"), f"{name}: judged by a test that was not committed"
+        assert bool(verdict.runs) == bool(claim.experiments), f"{name}: the dates of its runs are not known"
+        assert fixed_before(verdict.test, verdict.runs) is not False or verdict.outcome == "inconclusive", name
+        assert CHANGED_SINCE not in verdict.notes.values() or verdict.outcome == "inconclusive", name
 
 
 def test_a_verdict_says_that_its_test_is_younger_than_its_runs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -29,26 +29,35 @@ def test_key_rows_are_exactly_the_differences() -> None:
     assert ("overlap-3-heads", "`task.groups`") in {row[:2] for row in rows}
 
 
-def test_the_page_shows_the_readings_side_by_side(tmp_path: Path) -> None:
+def test_a_row_names_reading_seeds_tasks_numbers_and_dates(tmp_path: Path) -> None:
     folder = tmp_path / "paper"
-    order = ENTRIES["order"]
-    assert isinstance(order, Claim)
-    about = {"claim": "order", "scale": "paper", "published": None}
-    present = {"quantity": order.quantity, "threshold": order.threshold}
-    passing = {0: Judgement(True, 0.3), 1: Judgement(True, 0.5)}
+    claim = ENTRIES["data-size"]
+    assert isinstance(claim, Claim)
+    about = {"claim": claim.name, "scale": "paper", "published": claim.published, "unit": claim.unit}
+    present = {"quantity": claim.quantity, "threshold": claim.threshold}
+    dated = {
+        "test": {"digest": "d", "commit": "c" * 40, "date": "2026-11-16T19:12:28+01:00"},
+        "runs": {"commits": [], "first_ended": "2026-11-16T18:19:20+00:00", "last_ended": "2026-11-16T18:30:00+00:00"},
+    }
+    passing = {6: Judgement(True, 1.3), 7: Judgement(True, 1.5)}
     add_verdicts(
         [
-            decide(passing, preset="published", **about, **present),
             decide({0: Judgement(False, None)}, preset="text", **about, quantity="rise", threshold="in order"),
+            decide(passing, preset="redrawn", **about, **present, **dated),
+            decide(passing, preset="published", **about, **present, **dated),
         ],
         folder,
     )
     (folder / "table-levels-minimal-redrawn.csv").write_text("run,quantity,matches\nminimal,end of stage 1,no\n")
     page = render(tmp_path)
-    assert (
-        f"| order | {order.quantity} | reproduced: 0.40 (0.30 to 0.50), 2 seeds | not run "
-        f"| not reproduced, 1 seed, by an earlier test | {order.threshold} |" in page
-    )
+    rows = [[cell.strip() for cell in line.split(" | ")] for line in page.splitlines() if "data-size | " in line]
+    assert [row[1] for row in rows] == ["published", "redrawn", "text"]
+    numbers = ["reproduced", "1.40 (1.30 to 1.50)", f"{claim.quantity} [nats]", claim.threshold]
+    dates = ["2026-11-16 18:12", "2026-11-16 18:19 |"]
+    assert rows[0][2:] == [*numbers, "1.33", "6, 7", "1", *dates]
+    assert rows[1][2:] == [*numbers, "", "6, 7", "2", *dates]
+    assert rows[2][2] == "not reproduced, by an earlier test"
+    assert rows[2][-2:] == ["not dated", "not dated |"]
     assert "| minimal | end of stage 1 |" in page
 
 

@@ -1,4 +1,7 @@
-"""Statements that need no training: representation and symmetries (§2.2), decompositions (App. A), theorems (§3)."""
+"""Statements that hold exactly: representation and symmetries (§2.2), decompositions (App. A), theorems (§3).
+
+Only the one on decompositions also reads a trained run.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Control: the law's own logits grow from nothing; every head looks at all relevant lags alike."""
+"""Control: the law's own logits grow from nothing; every head looks at all positions alike."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ ABOUT_CLAIMS = (
 )
 CLAIM_VALUES = (
     "claim", "says", "in the paper", "preset", "verdict", "quantity", "measured", "unit", "interval", "by_seed",
-    "threshold", "published", "seeds", "scale",
+    "threshold", "published", "seeds", "draws", "scale",
 )  # fmt: skip
 STATEMENT_VALUES = ("name", "label", "printed", "class", "printed error", "corrected", "corrected error")
 """Columns of the CSV that the page offers."""
