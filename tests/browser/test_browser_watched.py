@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from watched_runs import INDUCTION, watched_member, watched_trajectory
+from watched_runs import INDUCTION, watched_member, watched_trajectory, without_heads
 
 from headwise.phases.detection import detect
 from headwise.view.report import Member, write_runs_page
@@ -27,7 +27,8 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
     file = tmp_path_factory.mktemp("watched") / "large.html"
-    write_runs_page(file, [watched_member(blocks=12, heads=12, looks=200)])
+    tokens = [[f" word{n}" for n in range(32)], [f" other{n}" for n in range(32)]]
+    write_runs_page(file, [watched_member(blocks=12, heads=12, looks=200, tokens=tokens)])
     return file
 
 
@@ -101,6 +102,7 @@ def test_panels_of_everything_that_was_measured(open_page, path: Path) -> None:
     assert titles == [
         "What each head does, now",
         "What each head does, over training",
+        "Attention on an example, now",
         "What each head looks at, over training",
         "Attention by lag, now",
         "Heads against heads, now",
@@ -209,6 +211,34 @@ def test_axe_finds_nothing(open_page, path: Path, scheme: str, width: int) -> No
     assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
+def test_blocks_with_different_numbers_of_heads(open_page, tmp_path: Path) -> None:
+    """Every panel shows the heads that the chosen block has, and none that it lacks."""
+    trajectory = without_heads(watched_trajectory(), (4, 2))
+    file = tmp_path / "page.html"
+    write_runs_page(file, [Member(trajectory, "uneven")])
+    watched = open_page(file)
+    page = watched.page
+    assert page.locator(".summary").inner_text().startswith("2 blocks of 4 and 2 heads, 41 looks up to step 1000; ")
+    assert page.locator(".grid-roles tbody tr").nth(1).locator("td:not(.none)").count() == 2
+    assert page.locator(".doing-names span").all_inner_texts() == ["L0H0", "L0H1", "L0H2", "L0H3", "L1H0", "L1H1"]
+    for block, heads in ((1, 4), (2, 2)):
+        page.get_by_role("button", name=f"Show block {block} in detail").click()
+        page.evaluate("headwise.goTo(1000)")
+        watched.settle()
+        assert page.locator(".strips .strip:visible").count() == heads
+        assert page.locator(".lags .strip:visible").count() == heads
+        entropy = page.locator(".panel", has=page.get_by_role("heading", name="Attention entropy"))
+        assert entropy.locator(".key").count() == heads
+        with page.expect_download() as download:
+            page.get_by_label("Download the data of Heads against heads, now as CSV").click()
+        rows = list(csv.reader(io.StringIO(Path(download.value.path()).read_text())))
+        values = np.array([float(row[-1]) for row in rows[1:]], np.float32).reshape(heads, heads)
+        assert np.array_equal(values, trajectory["head_overlap"].values[-1, block - 1, :heads, :heads].astype("f4"))
+    assert page.locator("#now-phase").inner_text().startswith("4 of 6 heads have a role")
+    assert not {"NaN", "undefined"} & set(page.locator("body").inner_text().replace(",", " ").split())
+    assert watched.complaints == []
+
+
 SHAPES = {
     "one look": lambda: watched_member(looks=1),
     "two looks": lambda: watched_member(looks=2),
@@ -217,6 +247,8 @@ SHAPES = {
         watched_trajectory().drop_vars(["loss", "loss_spread", "loss_count", "loss_time", "role_score", "role_chance"]),
         "bare",
     ),
+    "no example": lambda: watched_member(tokens=[]),
+    "one token": lambda: watched_member(tokens=[["a"]]),
     "nothing above chance": lambda: Member(watched_trajectory().isel(head=[2, 3], head2=[2, 3]), "quiet"),
 }
 

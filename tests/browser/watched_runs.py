@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -27,8 +29,32 @@ def taken_up(block: int, head: int) -> tuple[str, float] | None:
     }.get((block, head))
 
 
+def example_maps(times: np.ndarray, *, blocks: int, heads: int, examples: int, length: int) -> np.ndarray:
+    """Attention that is spread at first and moves to a lag of each head's own, in multiples of 1/1024 as a watch keeps
+    it: (look, example, block, head, query, key).
+    """
+    random = np.random.default_rng(1)
+    logits = random.standard_normal((examples, blocks, heads, length, length))
+    logits[..., np.triu_indices(length, k=1)[0], np.triu_indices(length, k=1)[1]] = -np.inf
+    spread = np.exp(logits)
+    spread /= spread.sum(-1, keepdims=True)
+    target = np.zeros((blocks, heads, length, length))
+    for block, head in np.ndindex(blocks, heads):
+        back = (block + head) % 5
+        for query in range(length):
+            target[block, head, query, max(0, query - back)] = 1
+    part = (0.9 / (1 + np.exp(-(times - 500) / 60)))[:, None, None, None, None, None]
+    return (np.round(((1 - part) * spread + part * target) * 1024) / 1024).astype(np.float32)
+
+
 def watched_trajectory(
-    *, blocks: int = 2, heads: int = 4, looks: int = 41, steps: int = 1000, predictors: bool = True
+    *,
+    blocks: int = 2,
+    heads: int = 4,
+    looks: int = 41,
+    steps: int = 1000,
+    predictors: bool = True,
+    tokens: Sequence[Sequence[str]] | None = None,
 ) -> xr.Dataset:
     """Everything that a watch records, with the noise of a batch of 16 sequences."""
     random = np.random.default_rng(0)
@@ -83,7 +109,18 @@ def watched_trajectory(
     if predictors:
         variables["kl"] = np.stack([np.abs(loss - level) + 0.1 for level in (3.5, 2.0, 1.0)], axis=1)
         coordinates["predictor"] = ["unigram", "bigram", "trigram"]
+    words = [[f" w{n}" for n in range(20)], [f" v{n}" for n in range(14)]] if tokens is None else tokens
+    length = max(map(len, words), default=0)
+    if words:
+        snapshots = times[np.linspace(0, looks - 1, min(looks, 12)).astype(int)]
+        maps = example_maps(snapshots, blocks=blocks, heads=heads, examples=len(words), length=length)
+        for index, sentence in enumerate(words):
+            maps[:, index, :, :, len(sentence) :] = np.nan
+            maps[:, index, ..., len(sentence) :] = np.nan
+        variables["example_attention"] = maps
+        coordinates |= {"snapshot": snapshots, "query": range(1, length + 1), "key": range(1, length + 1)}
     attributes = {
+        "examples": [{"sequence": n + 1, "ids": list(range(len(w))), "tokens": list(w)} for n, w in enumerate(words)],
         "source": "probe",
         "adapter": "hugging_face",
         "model": "GPT2LMHeadModel",
@@ -94,6 +131,19 @@ def watched_trajectory(
         "every": 5,
     }
     return assemble(variables, coordinates, attributes)
+
+
+def without_heads(trajectory: xr.Dataset, counts: tuple[int, ...]) -> xr.Dataset:
+    """The trajectory as it is of a model whose blocks have so many heads, the first ones of each."""
+    number = np.arange(trajectory.sizes["head"])
+    has = xr.DataArray(number < np.array(counts)[:, None], dims=("block", "head"))
+    both = has & has.rename(head="head2")
+    kept = {
+        name: values.where(both if "head2" in values.dims else has).transpose(*values.dims)
+        for name, values in trajectory.data_vars.items()
+        if "head" in values.dims
+    }
+    return trajectory.assign(kept).assign_attrs(heads_by_block=json.dumps(list(counts)))
 
 
 def watched_member(label: str = "made from formulas", **shape: Any) -> Member:

@@ -48,7 +48,10 @@ def test_one_run_is_a_report_of_one_seed() -> None:
         ([], "needs at least one trajectory; the list is empty"),
         (["runs/minimal/0ea5daec-s0"], "takes trajectories, not a str; `load` reads a stored run"),
         (None, "takes trajectories, not a NoneType"),
-        ([three_stage_run(), three_stage_run().isel(head=[0, 1])], "seed 2 has 1 x 2 heads .* seed 1 has 1 x 3"),
+        (
+            [three_stage_run(), three_stage_run().isel(head=[0, 1])],
+            "seed 2 has 1 block of 2 heads where seed 1 has 1 block of 3",
+        ),
     ],
 )
 def test_detect_seeds_refuses_in_one_sentence(given: Any, sentence: str) -> None:

@@ -34,7 +34,7 @@ def test_steps_are_counted_by_step_alone() -> None:
     found = w.trajectory
     assert found["step"].values.tolist() == [0, 3, 6, 8]
     assert found["loss"].sel(split="train").values[1:].tolist() == [1.0, 4.0, 6.5]
-    assert str(w.seen) == "function (function): 1 layers of 2 heads, lags up to 5"
+    assert str(w.seen) == "function (function): 1 layer of 2 heads, lags up to 5"
     with pytest.raises(ConfigError, match="inside `with"):
         w.step()
     with pytest.raises(ConfigError, match="make another one"):

@@ -31,7 +31,7 @@ def test_torch_modules_are_watched_without_transformers() -> None:
         "except Exception as error: print(error)\n"
     )
     assert answer.returncode == 0, answer.stderr
-    assert "1 layers of 2 heads" in answer.stdout
+    assert "1 layer of 2 heads" in answer.stdout
     assert "pip install 'headwise[probe]'" in answer.stdout
 
 

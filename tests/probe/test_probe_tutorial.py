@@ -22,7 +22,7 @@ def test_the_tutorial_runs(tmp_path: Path) -> None:
     tiny = ["--steps", "8", "--width", "12", "--sentences", "4", "--every", "2", "--out", str(tmp_path)]
     answer = subprocess.run([sys.executable, str(SCRIPT), *tiny], capture_output=True, text=True, check=False)
     assert answer.returncode == 0, answer.stderr
-    assert "GPT2LMHeadModel (hugging_face): 1 layers of 3 heads, lags up to 32" in answer.stdout
+    assert "GPT2LMHeadModel (hugging_face): 1 layer of 3 heads, lags up to 32" in answer.stdout
     assert (tmp_path / "heads_by_lag.png").read_bytes().startswith(b"\x89PNG")
     assert len(json.loads((tmp_path / "report.json").read_text())["specialised"]["heads"]) == 3
 

@@ -96,7 +96,7 @@ def test_a_page_takes_watches_trajectories_runs_and_lists(w: Watch, tmp_path: Pa
 
 def test_print_says_what_is_watched_and_what_heads_do(w: Watch) -> None:
     lines = str(w).splitlines()
-    assert lines[0].startswith("Sequential (torch): 1 layers of 2 heads")
+    assert lines[0].startswith("Sequential (torch): 1 layer of 2 heads")
     assert lines[1].startswith("7 looks from step 0 to 6; loss (train) ")
     assert [line.split()[0] for line in lines[-2:]] == ["L0H0", "L0H1"]
     assert max(map(len, lines)) <= 80

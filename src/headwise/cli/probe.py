@@ -50,6 +50,9 @@ def add(parser: argparse.ArgumentParser) -> None:
         help='token ids by name as JSON, such as {"newline": [10]}: each class is a role of its own',
     )
     parser.add_argument(
+        "--examples", type=int, default=2, metavar="N", help="sequences whose attention maps are kept (default: 2)"
+    )
+    parser.add_argument(
         "--step-pattern",
         metavar="REGEX",
         help=r"where the step is in the names of checkpoints, as in 'model_(\d+)'; usual names need none",
@@ -108,6 +111,7 @@ def run(arguments: argparse.Namespace, extra: list[str]) -> int:
             lags=arguments.lags,
             corpus=arguments.corpus,
             classes=arguments.classes,
+            examples=arguments.examples,
             step_pattern=arguments.step_pattern,
             revisions=arguments.revisions,
             build=arguments.build,

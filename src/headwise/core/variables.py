@@ -19,13 +19,24 @@ Entries = Literal["times", "counted from one", "numbers", "names"]
 Gathered = Literal["curve", "final", "best"]
 """What `headwise collect` takes: every value in long form, the last value of a run, the lowest value of a run."""
 
-PanelKind = Literal["grid", "doing", "strips", "overlay", "singles", "lags", "pairs", "curves"]
-"""Roles of all heads at one moment, and over training; attention by lag over training; maps of all heads on one; maps
-head by head; attention by lag at one moment; heads against heads; lines over training. Any number of variables may be
+PanelKind = Literal["grid", "doing", "example", "strips", "overlay", "singles", "lags", "pairs", "curves"]
+"""Roles of all heads at one moment, and over training; the map of one sequence with its tokens; attention by lag over
+training; maps of all heads on one; maps head by head; attention by lag at one moment; heads against heads; lines over
+training. Any number of variables may be
 lines or heads against heads; the other kinds are made for attention and draw one variable.
 """
 
-PANEL_ORDER: tuple[PanelKind, ...] = ("grid", "doing", "strips", "overlay", "singles", "lags", "pairs", "curves")
+PANEL_ORDER: tuple[PanelKind, ...] = (
+    "grid",
+    "doing",
+    "example",
+    "strips",
+    "overlay",
+    "singles",
+    "lags",
+    "pairs",
+    "curves",
+)
 """Panels of a page come in this order, those of one kind in the order of the table."""
 
 
@@ -93,7 +104,12 @@ DIMENSIONS: dict[str, Dimension] = {
     row.name: row
     for row in (
         Dimension("step", "step", "times", "Evaluations: training steps, or times of a flow."),
-        Dimension("snapshot", "step", "times", "Training steps at which attention maps are kept."),
+        Dimension(
+            "snapshot",
+            "step",
+            "times",
+            "Training steps at which attention maps are kept; of watched models, a few looks.",
+        ),
         Dimension(
             "split",
             "data",
@@ -116,6 +132,9 @@ DIMENSIONS: dict[str, Dimension] = {
         ),
         Dimension("feature", "feature", "counted from one", "Features of a flow's target.", "feature {}"),
         Dimension("position", "position", "counted from one", "Positions of a flow's input.", "position {}"),
+        Dimension(
+            "example", "example", "counted from one", "Sequences of a probe's batch that are kept whole.", "example {}"
+        ),
         Dimension("query", "query position", "numbers", "Positions that attend, counted from 1 in the sequence."),
         Dimension("key", "key position", "numbers", "Positions that are attended to, counted from 1."),
     )
@@ -133,6 +152,11 @@ ROLE_GRID = (
 ROLE_HISTORY = (
     "A line for each head of every block, in the colour of its role while it has one. The score behind it is measured "
     "against chance; how far it goes in each role is drawn further below."
+)
+EXAMPLE = (
+    "One sequence of the batch. A row is a token, and its colours show which tokens a head looks at from there. The "
+    "text beside it shows one row: choose it by pointing at the map, by its arrow keys or by clicking a word. Maps of "
+    "a few looks are kept; the one nearest to the current moment is shown."
 )
 
 ROWS: tuple[Variable, ...] = (
@@ -159,6 +183,18 @@ ROWS: tuple[Variable, ...] = (
         limits=SHARE,
         gathered=(),
         page=(PagePanel("overlay", "Attention, all heads"), PagePanel("singles", "Each head alone")),
+    ),
+    Variable(
+        "example_attention",
+        ("snapshot", "example", "block", "head", "query", "key"),
+        "Attention on an example",
+        "Attention of each token to each other one in a few sequences of the batch, at the looks that keep it, in "
+        "multiples of 1/1024; positions count from the first real token.",
+        unit="share",
+        axis="attention",
+        limits=SHARE,
+        gathered=(),
+        page=(PagePanel("example", "Attention on an example, now", shown="of watched models", about=EXAMPLE),),
     ),
     Variable(
         "kl",

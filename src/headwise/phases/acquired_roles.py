@@ -18,6 +18,7 @@ from statistics import NormalDist
 import numpy as np
 import xarray as xr
 
+from headwise.core.head_counts import head_counts
 from headwise.phases.blind_spots import short_context
 from headwise.phases.chance import excess_share
 from headwise.phases.config import Thresholds
@@ -69,7 +70,7 @@ def find_roles(
     """All roles in time order, and those that cannot be decided."""
     tables = [table for table in (_lag_scores(source), _named_scores(trajectory, source)) if table is not None]
     own = thresholds_of_roles(thresholds)
-    tested = sum(table.scores.size for table in tables)
+    tested = sum(_tested(table, head_counts(trajectory)) for table in tables)
     sure: list[RoleEvent] = []
     open_: list[Undecided] = []
     for table in tables:
@@ -87,6 +88,12 @@ def find_roles(
                 open_.append(Undecided(event.role, reason, event.block, event.head, event.start))
     kept = [event for event in sure if not _explained(event, sure)]
     return tuple(sorted(kept, key=lambda e: (e.start, e.block, e.head, e.role))), tuple(open_)
+
+
+def _tested(table: _Curves, heads: list[int]) -> int:
+    """Scores of the heads that there are."""
+    looks, _, _, roles = table.scores.shape
+    return int(looks * sum(heads) * roles)
 
 
 def thresholds_of_roles(thresholds: Thresholds) -> Thresholds:

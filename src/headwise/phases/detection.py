@@ -11,6 +11,7 @@ import xarray as xr
 
 from headwise.core.errors import ConfigError
 from headwise.core.events import Label
+from headwise.core.head_counts import counted_heads
 from headwise.core.trajectory import attribute
 from headwise.phases.acquired_roles import RoleEvent, find_roles, thresholds_of_roles
 from headwise.phases.agreement import compare
@@ -147,15 +148,15 @@ def _seed_names(runs: Sequence[xr.Dataset]) -> list[int | str]:
 def _require_one_shape(reports: Sequence[RunReport], names: Sequence[int | str]) -> None:
     """Heads are matched one to one, so runs need equally many; a run whose heads could not be read is left out."""
     shapes = [
-        (name, f"{len(report.blocks)} x {report.blocks[0].shares.shape[1]}")
+        (name, counted_heads([block.shares.shape[1] for block in report.blocks]))
         for name, report in zip(names, reports, strict=True)
         if report.blocks
     ]
     for name, shape in shapes:
         if shape != shapes[0][1]:
             raise ConfigError(
-                f"detect_seeds compares runs of one experiment: seed {name} has {shape} heads (blocks x heads) where "
-                f"seed {shapes[0][0]} has {shapes[0][1]}"
+                f"detect_seeds compares runs of one experiment: seed {name} has {shape} where seed {shapes[0][0]} has "
+                f"{shapes[0][1]}"
             )
 
 
@@ -190,16 +191,17 @@ def _heads(
             f"one is read; evaluate at least {thresholds.evaluations} times"
         )
         steps, shares = steps[-1:], shares[-1:]
-    count, blocks, heads = shares.shape[:3]
-    if heads == 1:
+    count, heads = len(shares), source.heads
+    if max(heads) == 1:
         notes.append("heads: one head has nobody to compete with; competition and offshoots need two")
     own = thresholds_of_roles(thresholds) if source.found else thresholds
-    together = read_heads(steps, shares.reshape(count, blocks * heads, -1), source.patterns, own)
-    each = tuple(read_heads(steps, shares[:, b], source.patterns, own) for b in range(blocks))
+    by_block = [shares[:, b, :own_heads] for b, own_heads in enumerate(heads)]
+    together = read_heads(steps, np.concatenate(by_block, axis=1), source.patterns, own)
+    each = tuple(read_heads(steps, of_block, source.patterns, own) for of_block in by_block)
     lags = largest_lags(source, count)
     events = tuple(
-        find_events(one, heads, own, b + 1, loss_moves=loss_moves, largest_lag=None if lags is None else lags[:, b])
-        for b, one in enumerate(each)
+        find_events(one, own_heads, own, b + 1, loss_moves=loss_moves, largest_lag=None if lags is None else lags[:, b])
+        for b, (one, own_heads) in enumerate(zip(each, heads, strict=True))
     )
     return replace(together, notes=(*notes, *together.notes)), each, events
 
@@ -216,19 +218,23 @@ def _taken_up(
 
 
 def _index(source: HeadSource, trajectory: xr.Dataset, notes: list[str]) -> tuple[np.ndarray, np.ndarray | None]:
-    """Steps and competition index (step, block), from attention by lag or from a recorded overlap."""
-    if source.shares.shape[2] < 2:
+    """Steps and competition index (step, block), from attention by lag or from a recorded overlap.
+
+    Where some blocks have several heads and others one alone, the index is of those that have several.
+    """
+    several = [block for block, heads in enumerate(source.heads) if heads > 1]
+    if not several:
         notes.append("competition index: one head has no overlap with another; it is left out")
         return source.steps, None
     if source.attention is not None and source.chance is not None:
-        blocks = range(source.attention.shape[1])
-        index = [competition_index(source.attention[:, b], source.chance[:, b]) for b in blocks]
+        index = [competition_index(source.attention[:, b, : source.heads[b]], source.chance[:, b]) for b in several]
         return source.steps, np.stack(index, axis=1)
     if "head_overlap" in trajectory:
         overlap = trajectory["head_overlap"].sel(step=source.steps).values
-        if np.isfinite(overlap).all():
+        own = [overlap[:, b, : source.heads[b], : source.heads[b]] for b in several]
+        if all(np.isfinite(of_block).all() for of_block in own):
             notes.append("competition index: read from head_overlap; even attention counts as overlap there")
-            return source.steps, np.stack([mean_overlap(overlap[:, b]) for b in range(overlap.shape[1])], axis=1)
+            return source.steps, np.stack([mean_overlap(of_block) for of_block in own], axis=1)
     notes.append("competition index: needs attention_by_lag or head_overlap; it is left out")
     return source.steps, None
 

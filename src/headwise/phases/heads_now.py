@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import xarray as xr
 
+from headwise.core.head_counts import head_counts
 from headwise.core.text import text_table
 from headwise.phases.chance import excess_share
 from headwise.phases.role_names import NOT_EVENTS, head_name, lag_of, role_of_lag
@@ -61,7 +62,7 @@ def heads_now(trajectory: xr.Dataset, *, look: int = -1) -> list[HeadNow]:
     names = [name for table in tables for name in table[0]]
     scores = np.concatenate([table[1] for table in tables], axis=-1)
     chance = np.concatenate([table[2] for table in tables], axis=-1)
-    return list(_heads(names, scores, chance))
+    return list(_heads(names, scores, chance, head_counts(trajectory)))
 
 
 def heads_text(found: list[HeadNow]) -> str:
@@ -79,8 +80,8 @@ def heads_text(found: list[HeadNow]) -> str:
     return text_table(COLUMNS, rows, align="lrrlrrr", repeat=1)
 
 
-def _heads(names: list[str], scores: np.ndarray, chance: np.ndarray) -> Iterator[HeadNow]:
-    for block, head in np.ndindex(*scores.shape[:2]):
+def _heads(names: list[str], scores: np.ndarray, chance: np.ndarray, counts: list[int]) -> Iterator[HeadNow]:
+    for block, head in ((block, head) for block, count in enumerate(counts) for head in range(count)):
         own = np.nan_to_num(scores[block, head], nan=-1.0)
         best = int(own.argmax())
         if names[best] == "window":

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from headwise.core.head_counts import head_counts
 from headwise.phases.detection import detect_seeds
 from headwise.phases.seeds_report import SeedsReport
 
@@ -36,4 +37,4 @@ def roles_in(report: SeedsReport, runs: Sequence[xr.Dataset]) -> list[Roles]:
 
 def own_order(run: xr.Dataset) -> Roles:
     """Every head in its own place."""
-    return [list(range(run.sizes.get("head", 0))) for _ in range(run.sizes.get("block", 1))]
+    return [list(range(count)) for count in head_counts(run)]

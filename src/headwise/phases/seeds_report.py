@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any
 
 from headwise.phases.matching import match_heads
@@ -54,13 +55,8 @@ class SeedsReport:
         """`matching` block by block: (seed, block, head of the reference), each a head of that block from 1."""
         split = []
         for run, matched in zip(self.runs, self.matching, strict=True):
-            heads = len(matched) // max(1, len(run.blocks))
-            split.append(
-                tuple(
-                    tuple(head - block * heads for head in matched[block * heads : (block + 1) * heads])
-                    for block in range(len(run.blocks) if matched else 0)
-                )
-            )
+            ends = list(accumulate((block.shares.shape[1] for block in run.blocks), initial=0)) if matched else [0]
+            split.append(tuple(tuple(head - first for head in matched[first:end]) for first, end in pairwise(ends)))
         return tuple(split)
 
     def __str__(self) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 import xarray as xr
 
 from headwise.core.errors import ConfigError
+from headwise.core.head_counts import head_counts
 from headwise.core.trajectory import attribute
 from headwise.phases.chance import chance_of_lags, excess_share
 from headwise.phases.discovery import find_patterns
@@ -27,13 +28,16 @@ class HeadSource:
     """Finite pattern shares (step, block, head, pattern) and, where it is known, what they were read from.
 
     `attention` is (step, block, head, lag), `error` its standard error where that was recorded, `chance` (step, block,
-    lag) what even attention gives. `found` says that the patterns were found in the attention and not given as groups.
+    lag) what even attention gives. `heads` is how many heads each block has; blocks with fewer than the largest hold
+    NaN in the places of those that they lack. `found` says that the patterns were found in the attention and not given
+    as groups.
     """
 
     steps: np.ndarray
     shares: np.ndarray
     patterns: tuple[Pattern, ...]
     notes: tuple[str, ...]
+    heads: tuple[int, ...]
     lags: tuple[int, ...] = ()
     attention: np.ndarray | None = None
     chance: np.ndarray | None = None
@@ -63,21 +67,22 @@ def predictor_distances(trajectory: xr.Dataset) -> tuple[np.ndarray | None, list
 
 def head_source(trajectory: xr.Dataset, groups: Groups) -> HeadSource | str:
     """Pattern shares of every head, or why there are none."""
+    heads = tuple(head_counts(trajectory))
     if "attention_by_lag" in trajectory:
-        return _from_lags(trajectory, groups)
+        return _from_lags(trajectory, groups, heads)
     if "attention_by_group" in trajectory and groups == "given":
-        attention, steps, notes = _finite(trajectory["attention_by_group"])
+        attention, steps, notes = _finite(trajectory["attention_by_group"], heads)
         if not len(steps):
             return "heads: attention_by_group is nowhere finite; this view is left out"
         labels = trajectory["attention_by_group"]["group"].values.tolist()
         patterns = tuple(Pattern(int(label), (), ()) for label in labels)
         note = "heads: read from attention_by_group; patterns that share lags cannot be distinguished"
-        return HeadSource(steps, attention, patterns, (*notes, note))
+        return HeadSource(steps, attention, patterns, (*notes, note), heads)
     return "heads: the trajectory has no attention_by_lag; this view is left out"
 
 
-def _from_lags(trajectory: xr.Dataset, groups: Groups) -> HeadSource | str:
-    attention, steps, notes = _finite(trajectory["attention_by_lag"])
+def _from_lags(trajectory: xr.Dataset, groups: Groups, heads: tuple[int, ...]) -> HeadSource | str:
+    attention, steps, notes = _finite(trajectory["attention_by_lag"], heads)
     if not len(steps):
         return "heads: attention_by_lag is nowhere finite; this view is left out"
     lags = [int(lag) for lag in trajectory["attention_by_lag"]["lag"].values]
@@ -95,18 +100,23 @@ def _from_lags(trajectory: xr.Dataset, groups: Groups) -> HeadSource | str:
             notes.append(f"heads: lags {unseen} of the groups were not recorded; they count as unattended")
         shares = pattern_shares(attention, lags, patterns)
     else:
-        patterns, shares = _found(attention, lags, chance)
+        patterns, shares = _found(attention, lags, chance, heads)
         found = "; ".join(f"lags {p.label}" for p in patterns[:NAMED]) or "none"
         found += f"; and {len(patterns) - NAMED} more" * (len(patterns) > NAMED)
         notes.append(f"heads: groups are not known; patterns found in the attention: {found}")
     return HeadSource(
-        steps, shares, tuple(patterns), tuple(notes), tuple(lags), attention, chance, error, found=not given
+        steps, shares, tuple(patterns), tuple(notes), heads, tuple(lags), attention, chance, error, found=not given
     )
 
 
-def _found(attention: np.ndarray, lags: list[int], chance: np.ndarray) -> tuple[list[Pattern], np.ndarray]:
+def _found(
+    attention: np.ndarray, lags: list[int], chance: np.ndarray, heads: tuple[int, ...]
+) -> tuple[list[Pattern], np.ndarray]:
     """The patterns of every block and the shares of all of them; a block has no share of what only others show."""
-    own = [find_patterns(attention[:, block], np.array(lags), chance[:, block]) for block in range(attention.shape[1])]
+    own = [
+        find_patterns(attention[:, block, :count], np.array(lags), chance[:, block])
+        for block, count in enumerate(heads)
+    ]
     patterns = list({pattern.lags: pattern for block in own for pattern in block}.values())
     shares = excess_shares(attention, lags, patterns, chance[:, :, None])
     for block, shown in enumerate(own):
@@ -129,16 +139,19 @@ def value_coefficients(trajectory: xr.Dataset) -> tuple[np.ndarray, np.ndarray, 
     """Steps, coefficients (step, block, head, group) and group labels, or why there are none."""
     if "value_coefficient" not in trajectory:
         return "compensation: the trajectory has no value_coefficient; it is left out"
-    values, steps, _ = _finite(trajectory["value_coefficient"])
+    values, steps, _ = _finite(trajectory["value_coefficient"], tuple(head_counts(trajectory)))
     if not len(steps):
         return "compensation: value_coefficient is nowhere finite; it is left out"
     return steps, values, trajectory["value_coefficient"]["group"].values.tolist()
 
 
-def _finite(variable: xr.DataArray) -> tuple[np.ndarray, np.ndarray, list[str]]:
-    """Evaluations at which the variable is finite everywhere, with a note on the others."""
-    values = np.asarray(variable.transpose("step", ...).values, dtype=float)
-    good = np.isfinite(values.reshape(len(values), -1)).all(axis=1)
+def _finite(variable: xr.DataArray, heads: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray, list[str]]:
+    """Evaluations at which the variable, (step, block, head, ...), is finite for every head that there is, with a note
+    on the others.
+    """
+    values = np.asarray(variable.transpose("step", "block", "head", ...).values, dtype=float)
+    own = [values[:, block, :count].reshape(len(values), -1) for block, count in enumerate(heads)]
+    good = np.isfinite(np.concatenate(own, axis=1)).all(axis=1)
     lost = int((~good).sum())
     notes = [f"heads: {lost} evaluations of {variable.name} are not finite and were left out"] if lost else []
     return values[good], variable["step"].values[good].astype(float), notes

@@ -22,6 +22,7 @@ from headwise.probe.checkpoints import (
 )
 from headwise.probe.folder_config import FolderConfig
 from headwise.probe.foreign_config import first_line
+from headwise.probe.kept_looks import MOST
 from headwise.probe.looked_at import (
     ATTRIBUTE,
     LookedAt,
@@ -34,7 +35,7 @@ from headwise.probe.probe_identity import first_looked_at, probe_identity, probe
 from headwise.probe.probing import Probe
 from headwise.probe.sequences import Kind, synthetic
 from headwise.probe.token_classes import Classes, require_in_vocabulary
-from headwise.probe.token_file import read_corpus, read_tokens
+from headwise.probe.token_file import read_corpus, read_tokenizer, read_tokens
 from headwise.probe.weights import Pickle
 from headwise.store import RunDirectory, RunIdentity, check_writable, describe_run, now
 from headwise.store.unbegun import missing_folders, nothing_left_if_refused
@@ -76,6 +77,7 @@ def probe_checkpoints(
         if not on_hub:
             _require_unchanged(stored, looked_at, run, pickle=pickle, on_corrupt=on_corrupt, stop_asked=stop_asked)
         waiting = [checkpoint for checkpoint in stored if checkpoint.step > looked_at.last]
+        whole = _steps_kept_whole(stored)
 
         def new_probe(of: list[StoredModel]) -> Probe:
             return _probe(
@@ -116,7 +118,8 @@ def probe_checkpoints(
             shown = tokens_digest(probe.batch.tokens.numpy())
             looked_at = looked_at.with_record(checkpoint.step, content=content, tokens=shown)
             first = first_looked_at(run) or looked_at.first()
-            _keep(run, looked_at, record, probe, config, probe_identity(folder, config, first=first))
+            identity = probe_identity(folder, config, first=first)
+            _keep(run, looked_at, record, probe, config, identity, maps=checkpoint.step in whole)
             notify(f"{checkpoint.path.name}: {probe.layout}")
         steps = looked_at.steps
         if not steps:
@@ -219,7 +222,15 @@ def _probe(
             f"records would not go with those in {run.path}; put it back, or remove that run to probe the folder anew"
         )
     counted = None if corpus is None else read_corpus(corpus, tokenizer=stored[0].path)
-    return Probe(shown, lags=config.lags, induction=config.induction, classes=classes, corpus=counted)
+    return Probe(
+        shown,
+        lags=config.lags,
+        induction=config.induction,
+        classes=classes,
+        corpus=counted,
+        examples=config.examples,
+        decode=read_tokenizer(stored[0].path) if config.examples else None,
+    )
 
 
 def _look(probe: Probe, model: Any, checkpoint: StoredModel) -> dict[str, np.ndarray]:
@@ -243,13 +254,24 @@ def _keep(
     probe: Probe,
     config: FolderConfig,
     identity: RunIdentity,
+    *,
+    maps: bool,
 ) -> None:
     known = run.read_coordinates()[1] if run.coordinates_path.exists() else {ATTRIBUTE: "content"}
     attributes = {**probe.attributes(), **({ATTRIBUTE: known[ATTRIBUTE]} if ATTRIBUTE in known else {})}
     run.start(config.model_dump(mode="json"), identity=identity, coordinates=probe.coordinates(), attributes=attributes)
     variables: dict[str, Any] = {name: values[None] for name, values in record.items()}
     run.write_metrics(looked_at.last, steps=np.array([looked_at.last]), variables=variables)
+    if maps and probe.example_maps is not None:
+        kept = {"example_attention": probe.example_maps[None]}
+        run.write_snapshots(looked_at.last, steps=np.array([looked_at.last]), variables=kept)
     write_looked_at(run, looked_at)
+
+
+def _steps_kept_whole(stored: list[StoredModel]) -> set[int]:
+    """Steps whose examples are kept: spread over all checkpoints that are there, the first and the last among them."""
+    places = np.linspace(0, len(stored) - 1, min(MOST, len(stored))).round().astype(int)
+    return {stored[place].step for place in places}
 
 
 def _threads() -> int:

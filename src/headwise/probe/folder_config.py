@@ -25,8 +25,10 @@ class FolderConfig(Config):
     lags: Annotated[int, Field(ge=1, le=4096)] = 64
     induction: Induction = "on"
     measured: Annotated[
-        Literal["roles and windows"], Field(description="what a record holds; a probe that held less is another run")
-    ] = "roles and windows"
+        Literal["roles, windows and examples"],
+        Field(description="what a record holds; a probe that held less is another run"),
+    ] = "roles, windows and examples"
+    examples: Annotated[int, Field(ge=0, le=64, description="sequences whose attention is kept whole")] = 2
     corpus: Annotated[str | None, Field(description="digest of the file that n-grams are counted on")] = None
     classes: Annotated[str | None, Field(description="digest of the token classes")] = None
     step_pattern: Annotated[str | None, Field(description="where a name has its step, if not as usual")] = None
@@ -45,6 +47,7 @@ def folder_config(
     seed: int,
     corpus: Path | None = None,
     classes: Classes | None = None,
+    examples: int = 2,
     step_pattern: str | None = None,
     build: str | None = None,
 ) -> FolderConfig:
@@ -53,7 +56,8 @@ def folder_config(
     counted = None if corpus is None else file_digest(corpus, option="--corpus")
     values = {"source": folder.resolve().name, "tokens": shown, "sequences": sequences, "length": length}
     named = None if classes is None else classes_digest(classes)
-    kept = {"lags": lags, "induction": induction, "corpus": counted, "classes": named, "seed": seed}
+    kept = {"lags": lags, "induction": induction, "corpus": counted, "classes": named}
+    kept |= {"examples": examples, "seed": seed}
     return validated(FolderConfig, {**values, **kept, "step_pattern": step_pattern, "build": build})
 
 

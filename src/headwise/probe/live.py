@@ -17,7 +17,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 
@@ -27,6 +27,7 @@ from headwise.core.named_options import named_options
 from headwise.core.own_metrics import checked_metrics, measure_metrics, metric_coordinates
 from headwise.core.trajectory import assemble
 from headwise.probe.adapter import Adapter
+from headwise.probe.kept_looks import KeptLooks
 from headwise.probe.look_loss import LossValue
 from headwise.probe.losses import SPLITS, Validation, as_validation, loss_variables, validation_loss
 from headwise.probe.probing import Induction, Layout, Probe
@@ -42,6 +43,10 @@ if TYPE_CHECKING:
     from headwise.phases.run_report import RunReport
     from headwise.view.report.notebook import NotebookPage
     from headwise.view.report.page import WrittenPage
+
+
+Trainers = Literal["transformers", "lightning"]
+"""Libraries in whose trainers a watch can run by itself."""
 
 
 class Watch:
@@ -65,6 +70,7 @@ class Watch:
         self._records: list[dict[str, np.ndarray]] = []
         self._training = TrainingLosses()
         self._losses: dict[str, list[LossValue]] = {split: [] for split in SPLITS}
+        self._examples = KeptLooks()
         self._started = self._ended = now()
 
     def __enter__(self) -> Self:
@@ -126,7 +132,10 @@ class Watch:
         splits = [split for split in SPLITS if any(np.isfinite(value.mean) for value in self._losses[split])]
         if splits:
             variables.update(loss_variables([self._losses[split] for split in splits], self._steps))
-        coordinates = {**self._coordinates(), "step": self._steps, "split": splits}
+        if self._examples.maps:
+            variables["example_attention"] = np.stack(self._examples.maps)
+        times = {"step": self._steps, "snapshot": self._examples.steps}
+        coordinates = {**self._coordinates(), **times, "split": splits}
         every = self.every if isinstance(self.every, int | str) else list(map(int, self.every))
         return assemble(variables, coordinates, {**self.probe.attributes(), "every": every})
 
@@ -182,8 +191,14 @@ class Watch:
         about = f"{self.seen}; {looks_line(self.trajectory)}"
         return f"<p>{escape(about)}</p>{self.report()._repr_html_()}"
 
-    def callback(self) -> Any:
-        """A `transformers.TrainerCallback` that begins, steps and ends this watch in a Hugging Face Trainer."""
+    def callback(self, library: Trainers = "transformers") -> Any:
+        """What begins, steps and ends this watch in a trainer: of Hugging Face, or `callback("lightning")`."""
+        if library == "lightning":
+            from headwise.probe.lightning_callback import lightning_callback
+
+            return lightning_callback(self)
+        if library != "transformers":
+            raise ConfigError(f"callback({library!r}): give 'transformers' or 'lightning', or call step() in your loop")
         from headwise.probe.trainer_callback import trainer_callback
 
         return trainer_callback(self)
@@ -203,6 +218,8 @@ class Watch:
         record |= self._own_metrics(record, losses)
         # Kept only now, and together: an error in somebody's own function leaves the looks before it whole.
         self._ended = now()
+        if self.probe.example_maps is not None:
+            self._examples.add(self.steps_counted, self.probe.example_maps)
         self._records.append(record)
         self._steps.append(step)
         for split, value in losses.items():
@@ -236,6 +253,8 @@ def watch(
     queries: int | None = None,
     lags: int = 64,
     induction: Induction = "on",
+    examples: int | Sequence[int] = 2,
+    decode: Any = None,
     attention: str | None = None,
     adapter: Adapter | None = None,
     metrics: Mapping[str, Metric] | None = None,
@@ -251,11 +270,13 @@ def watch(
     ids on which n-gram predictors are counted, for the model's distance to each at every look. `classes`: token ids by
     name, such as {"newline": [10]}, each a role of its own. `queries`: count the last so many positions only. `lags`:
     how far back attention is kept by lag. `induction`: whether each look also takes an induction score on sequences
-    that repeat themselves. `attention`: for attention written by hand, the modules whose output is the weights, such as
-    "layers.*.attn_dropout". `adapter`: instead of the one that claims the model. `metrics`: functions of one's own by
-    name; each is called with the `Look`, in evaluation mode without gradients, and returns a number. `on_look`: called
-    with the `Look` once everything is measured, such as a `Tracker`. A compiled model is looked at without its compiled
-    code, and keeps it.
+    that repeat themselves. `examples`: of how many of the first sequences, or of which (counted from 1), the attention
+    maps of a few looks are kept for the page. `decode`: a tokenizer, a function from ids to text or a list of texts by
+    id, so that the page shows words instead of ids. `attention`: for attention written by hand, the modules whose
+    output is the weights, such as "layers.*.attn_dropout". `adapter`: instead of the one that claims the model.
+    `metrics`: functions of one's own by name; each is called with the `Look`, in evaluation mode without gradients, and
+    returns a number. `on_look`: called with the `Look` once everything is measured, such as a `Tracker`. A compiled
+    model is looked at without its compiled code, and keeps it.
 
     >>> import torch
     >>> from headwise import watch
@@ -273,6 +294,14 @@ def watch(
 
         adapter = NamedModules(attention)
     probe = Probe(
-        tokens, queries=queries, lags=lags, induction=induction, classes=classes, corpus=corpus, adapter=adapter
+        tokens,
+        queries=queries,
+        lags=lags,
+        induction=induction,
+        classes=classes,
+        corpus=corpus,
+        examples=examples,
+        decode=decode,
+        adapter=adapter,
     )
     return Watch(model, probe, every=every, validation=as_validation(validation), metrics=metrics, on_look=on_look)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -17,6 +17,9 @@ from headwise.probe.predictor_distances import PredictorDistances
 from headwise.probe.role import Role
 from headwise.probe.role_sums import RoleSums
 from headwise.probe.shown import Shown
+
+if TYPE_CHECKING:
+    from headwise.probe.example_maps import ExampleMaps
 
 
 def token_ids(batch: Batch) -> Tensor | None:
@@ -80,8 +83,10 @@ class LayerSums:
         roles: Sequence[Role],
         sequences: int,
         distances: PredictorDistances | None = None,
+        examples: ExampleMaps | None = None,
     ) -> None:
         self.queries, self.lags, self.roles, self.sequences = queries, lags, roles, sequences
+        self.examples = examples
         self.blocks: list[BlockSums] = []
         self.notes: list[str] = []
         self._even: list[np.ndarray] = []
@@ -89,10 +94,11 @@ class LayerSums:
         self._loss = LossAlone(model, queries=queries, ahead=False, distances=distances)
         self._shown: Shown | None = None
         self._part: Batch | None = None
-        self._next = 0
+        self._next = self._rows_before = 0
 
     def begin(self, part: Batch) -> None:
-        """Another pass over the same layers, with this part of the batch."""
+        """Another pass over the same layers, with the next part of the batch."""
+        self._rows_before += 0 if self._part is None else self._part.tokens.shape[0]
         self._next, self._shown, self._part = 0, None, part
         self._loss.begin(part)
 
@@ -105,6 +111,9 @@ class LayerSums:
             self._even.append(np.zeros(2 * block.keys - 1))
             self._even_count.append(0)
         self._shown = self.blocks[self._next].add(layer, token_ids(self._part), self._shown)
+        if self.examples is not None:
+            rows = self._part.tokens.shape[0]
+            self.examples.add(self._next, layer, first_row=self._rows_before, rows=rows)
         self._loss.ahead = self._loss.ahead or self._shown.ahead
         even, count = lag_chance(self._shown)
         self._even[self._next] += even

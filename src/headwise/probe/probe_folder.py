@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headwise.core.errors import ConfigError
+from headwise.core.head_counts import counted_heads, counts_attribute, head_counts
 from headwise.core.named_options import named_options
 from headwise.core.plain import plain
 from headwise.core.text import text_table, wrap
@@ -42,7 +43,10 @@ class ProbedFolder:
     report: RunReport = field(repr=False)
 
     def to_json(self) -> dict[str, Any]:
-        """`run`, `checkpoints`, `skipped`, `equal`, `model`, `blocks`, `heads`, `final`, `report`: ready for JSON."""
+        """`run`, `checkpoints`, `skipped`, `equal`, `model`, `blocks`, `heads`, `final`, `report`: ready for JSON.
+
+        `heads` is the most that a block has; where they differ there is `heads_by_block`.
+        """
         return {
             "run": str(self.run),
             "checkpoints": [int(step) for step in self.trajectory["step"].values],
@@ -51,15 +55,14 @@ class ProbedFolder:
             "model": self.trajectory.attrs["model"],
             "blocks": self.trajectory.sizes["block"],
             "heads": self.trajectory.sizes["head"],
+            **counts_attribute(head_counts(self.trajectory)),
             "final": final_heads(self.trajectory),
             "report": self.report.to_json(),
         }
 
     def __str__(self) -> str:
         document = self.to_json()
-        counted = (
-            f"{len(document['checkpoints'])} checkpoints, {document['blocks']} blocks of {document['heads']} heads"
-        )
+        counted = f"{len(document['checkpoints'])} checkpoints, {counted_heads(head_counts(self.trajectory))}"
         lines = [document["run"], wrap(f"{document['model']}: {counted}")]
         lines += [wrap(f"skipped step {item['step']}: {item['reason']}") for item in document["skipped"]]
         lines += [wrap(f"steps {', '.join(map(str, same))} have the same weights") for same in document["equal"]]
@@ -86,6 +89,7 @@ def probe_folder(
     lags: int = 64,
     corpus: Path | str | None = None,
     classes: Path | str | Classes | None = None,
+    examples: int = 2,
     step_pattern: str | None = None,
     revisions: str | None = None,
     build: str | None = None,
@@ -104,7 +108,8 @@ def probe_folder(
     is "random" (the default), "repeated" (a random half twice) or "markov" (few successors for each token). `lags` is
     how far back attention is kept. `corpus` is another such file, on which n-gram predictors are counted for the
     model's distance to each. `classes` is a JSON file of token ids by name, such as {"newline": [10]}, or such a
-    mapping: each is a role of its own.
+    mapping: each is a role of its own. Of the first `examples` sequences the attention maps of up to twelve checkpoints
+    are kept for the page, with their tokens where a checkpoint has a tokenizer.json.
 
     The step of a checkpoint is read from its name (checkpoint-100, step1000, epoch=0-step=500, 1000) or by the regular
     expression `step_pattern`. With `build`, "module:function", the folder holds files of torch (.pt, .pth, .ckpt), read
@@ -137,6 +142,7 @@ def probe_folder(
         induction=induction,
         corpus=counted,
         classes=named,
+        examples=examples,
         step_pattern=step_pattern,
         build=build,
         seed=seed,
@@ -164,8 +170,8 @@ def final_heads(trajectory: xr.Dataset) -> list[dict[str, Any]]:
     """Each head at the last checkpoint: its strongest lag, named places, entropy; None where nothing is finite."""
     last = trajectory.isel(step=-1)
     heads = []
-    for block in last["block"].values:
-        for head in last["head"].values:
+    for block, count in zip(last["block"].values, head_counts(trajectory), strict=True):
+        for head in last["head"].values[:count]:
             one = last.sel(block=block, head=head)
             shares = one["attention_by_lag"].fillna(0.0)
             best = int(shares.values.argmax())

@@ -14,10 +14,12 @@ import numpy as np
 
 from headwise.baselines.predictors import NAMES
 from headwise.core.errors import ConfigError
+from headwise.core.head_counts import counted_heads, counts_attribute, stack_heads
 from headwise.core.trajectory import check_record, head_overlap
 from headwise.probe.adapter import Adapter, Batch
 from headwise.probe.adapters import find_adapter
 from headwise.probe.block_sums import PLACES, BlockSums
+from headwise.probe.example_maps import ExampleMaps, chosen_rows
 from headwise.probe.look_loss import LossValue
 from headwise.probe.observers import LayerSums, LossAlone, RoleAlone, token_ids
 from headwise.probe.predictor_distances import PredictorDistances
@@ -43,13 +45,18 @@ class Layout:
     adapter: str
     model: str
     layers: tuple[str, ...]
-    heads: int
+    heads_by_layer: tuple[int, ...]
     lags: tuple[int, ...]
+
+    @property
+    def heads(self) -> int:
+        """Heads of the layer that has most."""
+        return max(self.heads_by_layer)
 
     def __str__(self) -> str:
         ahead = f" and {-self.lags[0] + 1} ahead" if self.lags[0] < 1 else ""
         return (
-            f"{self.model} ({self.adapter}): {len(self.layers)} layers of {self.heads} heads, "
+            f"{self.model} ({self.adapter}): {counted_heads(self.heads_by_layer, block='layer')}, "
             f"lags up to {self.lags[-1]}{ahead}"
         )
 
@@ -66,6 +73,8 @@ class Probe:
         induction: Induction = "on",
         classes: Mapping[str, Sequence[int]] | None = None,
         corpus: Any = None,
+        examples: int | Sequence[int] = 2,
+        decode: Any = None,
         adapter: Adapter | None = None,
     ) -> None:
         for name, count in (("lags", lags), ("queries", queries)):
@@ -77,6 +86,9 @@ class Probe:
         self.queries, self.lags, self.induction, self.adapter = queries, lags, induction, adapter
         self.roles = all_roles(classes)
         self.distances = None if corpus is None else PredictorDistances(corpus, self.batch, queries=queries)
+        rows = chosen_rows(examples, self.batch)
+        self.examples = ExampleMaps(self.batch, rows, decode=decode) if rows else None
+        self.example_maps: np.ndarray | None = None
         self.layout: Layout | None = None
         self.loss: LossValue | None = None
         self._repeated_length = min(self.batch.tokens.shape[1], LONGEST_REPEATED)
@@ -92,6 +104,8 @@ class Probe:
         batch = on_device(self.batch, device_of(model))
         if self.distances is not None:
             self.distances.begin()
+        if self.examples is not None:
+            self.examples.begin()
         sums = LayerSums(
             model,
             queries=self.queries,
@@ -99,6 +113,7 @@ class Probe:
             roles=self.roles,
             sequences=batch.tokens.shape[0],
             distances=self.distances,
+            examples=self.examples,
         )
         with state_restored(model), lookups_explained(model, batch):
             for part in passes(batch):
@@ -112,6 +127,7 @@ class Probe:
         if not sums.blocks:
             raise ConfigError(f"no attention was seen: {adapter.advice(model)}")
         self.loss = sums.loss.value()
+        self.example_maps = None if self.examples is None else self.examples.take()
         record = self._record(sums, induction, adapter=adapter.name, model=type(model).__name__)
         return record | self._predictor_distances(ahead=sums.ahead)
 
@@ -130,7 +146,14 @@ class Probe:
         """Labels of the dimensions that do not simply count."""
         roles = [role.name for role in self.roles]
         predictors = {} if self.distances is None else {"predictor": list(NAMES)}
-        return {"lag": list(self._known().lags), "place": list(PLACES), "role": roles, "split": ["look"], **predictors}
+        examples = {} if self.example_maps is None or self.examples is None else self.examples.coordinates()
+        known: dict[str, list[int] | list[str]] = {
+            "lag": list(self._known().lags),
+            "place": list(PLACES),
+            "role": roles,
+            "split": ["look"],
+        }
+        return {**known, **predictors, **examples}
 
     def attributes(self) -> dict[str, object]:
         """What a trajectory says about its origin."""
@@ -140,10 +163,12 @@ class Probe:
             "adapter": layout.adapter,
             "model": layout.model,
             "layers": list(layout.layers),
+            **counts_attribute(layout.heads_by_layer),
             "notes": list(self.notes),
             "shown": self._shown(),
             "role_queries": dict(self._role_queries),
             **({} if self.distances is None else self.distances.attributes()),
+            **({} if self.example_maps is None or self.examples is None else self.examples.attributes()),
         }
 
     def _shown(self) -> dict[str, int]:
@@ -182,39 +207,42 @@ class Probe:
         self, sums: LayerSums, repeats: list[RoleSums] | None, *, adapter: str, model: str
     ) -> dict[str, np.ndarray]:
         blocks = sums.blocks
-        shares = _stacked([block.by_lag() for block in blocks], blocks)
+        _require_one_length(blocks)
+        shares = stack_heads([block.by_lag() for block in blocks])
         lags = blocks[0].lags
+        heads = tuple(block.heads for block in blocks)
         if self.layout is None:
             kept = self._kept(shares, lags)
-            self.layout = Layout(adapter, model, tuple(block.name for block in blocks), blocks[0].heads, kept)
-        elif (len(blocks), blocks[0].heads) != (len(self.layout.layers), self.layout.heads):
+            self.layout = Layout(adapter, model, tuple(block.name for block in blocks), heads, kept)
+        elif heads != self.layout.heads_by_layer:
             raise ConfigError(
-                f"the model now has {len(blocks)} layers of {blocks[0].heads} heads; the first look saw {self.layout}"
+                f"the model now has {counted_heads(heads, block='layer')}; the first look saw {self.layout}; "
+                "a model whose heads are pruned in training is watched anew after that"
             )
         column = {int(lag): i for i, lag in enumerate(lags)}
         if self.layout.lags[0] == 1 and float(np.nan_to_num(shares[..., lags < 1]).sum()) > 0:
             raise ConfigError(
                 "the model looks ahead now, which it did not at the first look; probe it as another model"
             )
-        places = np.stack([block.places() for block in blocks])
+        places = stack_heads([block.places() for block in blocks])
         scored = np.full((*places.shape[:2], 1), np.nan)
         if repeats is not None:
-            scored = np.stack([layer.score() for layer in repeats])
+            scored = stack_heads([layer.score() for layer in repeats])
         chance = sums.lag_chance()[:, [column[lag] for lag in self.layout.lags]]
         record = {
             "attention_by_lag": shares[..., [column[lag] for lag in self.layout.lags]],
-            "attention_entropy": np.stack([block.entropy() for block in blocks]),
+            "attention_entropy": stack_heads([block.entropy() for block in blocks]),
             "attention_concentration": (shares**2).sum(-1),
             "attention_on": np.concatenate([places, scored], axis=-1),
             "head_overlap": head_overlap(shares),
             "lag_chance": chance[0],
             "lag_chance_by_block": chance,
-            "lag_error": np.stack([block.lag_error.of(self.layout.lags) for block in blocks]),
+            "lag_error": stack_heads([block.lag_error.of(self.layout.lags) for block in blocks]),
             **self._role_variables(sums, repeats),
         }
         alignments = [alignment for block in blocks if (alignment := block.write_alignment()) is not None]
         if len(alignments) == len(blocks):
-            record["write_alignment"] = np.stack(alignments)
+            record["write_alignment"] = stack_heads(alignments, head_axes=(0, 1))
         else:
             self._note("what heads write is not known for every layer; write_alignment is left out")
         check_record(record)
@@ -241,13 +269,14 @@ class Probe:
         names = [role.name for role in self.roles]
         rows = [block.roles for block in sums.blocks]
         self._role_queries = {name: int(n) for name, n in zip(names, rows[0].count, strict=True)}
-        score, chance = np.stack([row.score() for row in rows]), np.stack([row.chance() for row in rows])
-        fold = np.stack([row.by_fold() for row in rows], axis=1)
+        score, chance = stack_heads([row.score() for row in rows]), stack_heads([row.chance() for row in rows])
+        fold = stack_heads([row.by_fold() for row in rows], head_axes=(1,), axis=1)
         at = names.index(INDUCTION.name)
         for block, row in enumerate(rows):
             second = None if repeats is None else repeats[block]
-            found = judge(row, at, second)
-            score[block, :, at], chance[block, :, at], fold[:, block, :, at] = found.score, found.chance, found.by_fold
+            found, own = judge(row, at, second), slice(sums.blocks[block].heads)
+            score[block, own, at], chance[block, own, at] = found.score, found.chance
+            fold[:, block, own, at] = found.by_fold
         return {"role_score": score, "role_chance": chance, "role_fold": fold.astype(np.float32)}
 
     def _kept(self, shares: np.ndarray, lags: np.ndarray) -> tuple[int, ...]:
@@ -261,12 +290,10 @@ class Probe:
             self.notes.append(text)
 
 
-def _stacked(arrays: list[np.ndarray], blocks: list[BlockSums]) -> np.ndarray:
-    other = next((block for block in blocks if (block.heads, block.keys) != (blocks[0].heads, blocks[0].keys)), None)
+def _require_one_length(blocks: list[BlockSums]) -> None:
+    other = next((block for block in blocks if block.keys != blocks[0].keys), None)
     if other is not None:
         raise ConfigError(
-            f"{other.name} has {other.heads} heads over {other.keys} positions, {blocks[0].name} has "
-            f"{blocks[0].heads} over {blocks[0].keys}; layers that differ cannot be compared head by head: "
-            "watch the parts of the model separately"
+            f"{other.name} attends over {other.keys} positions, {blocks[0].name} over {blocks[0].keys}; "
+            "layers that see other sequences cannot be compared: watch the parts of the model separately"
         )
-    return np.stack(arrays)

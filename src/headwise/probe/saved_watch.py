@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from headwise.core.errors import ConfigError
+from headwise.core.head_counts import counts_attribute
 from headwise.core.seeds import check_seed
 from headwise.probe.observers import token_ids
 from headwise.store import describe_run
@@ -56,6 +57,7 @@ def watch_config(w: Watch, *, label: str | None, seed: int) -> dict[str, Any]:
         "adapter": seen.adapter,
         "blocks": len(seen.layers),
         "heads": seen.heads,
+        **counts_attribute(seen.heads_by_layer),
         "every": w.every if isinstance(w.every, int | str) else list(map(int, w.every)),
         "sequences": int(sequences),
         "length": int(length),

@@ -68,6 +68,20 @@ def _from_json(path: Path) -> Any:
     return json.loads(path.read_bytes())
 
 
+def read_tokenizer(folder: Path) -> Any:
+    """The tokenizer of a checkpoint, to show what its tokens say; None where it has none that can be read."""
+    if not (folder / TOKENIZER).is_file():
+        return None
+    try:
+        words = require("tokenizers", extra="probe").Tokenizer.from_file(str(folder / TOKENIZER))
+        words.decode([0])
+    except BaseException as error:  # the library's own panics are no ordinary exceptions
+        if isinstance(error, KeyboardInterrupt | SystemExit | MemoryError):
+            raise
+        return None
+    return words
+
+
 def _from_text(path: Path, folder: Path) -> Any:
     text = path.read_text(encoding="utf-8")
     tokenizers = require("tokenizers", extra="probe")

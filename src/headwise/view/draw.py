@@ -136,21 +136,24 @@ def _draw_row(part: FigureBase, row: Sequence[Panel]) -> None:
 
 
 def _draw_grid(figure: Figure, sheet: Sheet, heights: Sequence[float]) -> None:
-    """Panels whose axes are shared along rows and columns: only the outer ones are labelled."""
-    places = figure.subplots(
-        len(sheet.rows), len(sheet.rows[0]), squeeze=False, sharex="col", sharey="row", height_ratios=heights
-    )
+    """Panels whose axes are shared along rows and columns: only the outer ones are labelled. Rows may be shorter."""
+    columns = max(len(row) for row in sheet.rows)
+    places = figure.subplots(len(sheet.rows), columns, squeeze=False, sharex="col", sharey="row", height_ratios=heights)
     for line, row in enumerate(sheet.rows):
         for column, panel in enumerate(row):
             ax = places[line, column]
             _draw(panel, ax)
-            if line < len(sheet.rows) - 1:
+            if any(len(below) > column for below in sheet.rows[line + 1 :]):
                 ax.set_xlabel("")
+            else:
+                ax.tick_params(labelbottom=True)
             if column > 0:
                 ax.set_ylabel("")
+        for ax in places[line, len(row) :]:
+            ax.remove()
     heat = [panel for panel in sheet.panels if isinstance(panel, HeatMap)]
     if heat:
-        _colour_bar(heat[0], list(places.flat))
+        _colour_bar(heat[0], figure.axes)
 
 
 def _draw(panel: Panel, ax: Axes) -> None:

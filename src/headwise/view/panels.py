@@ -256,8 +256,6 @@ class Sheet:
         for panel in self.panels:
             if not has_numbers(panel):
                 raise ConfigError(f"there is nothing to draw: {panel_name(panel)} has no finite number")
-        if self.layout == "grid" and len({len(row) for row in self.rows}) > 1:
-            raise ValueError("the rows of a grid have equally many panels")
 
     @property
     def panels(self) -> tuple[Panel, ...]:

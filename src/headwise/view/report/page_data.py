@@ -6,12 +6,14 @@
       watched          whether this is somebody's own model, whose heads are also called L0H3
       kinds            roles that its heads have: {role, text, short, colour}, in the order in which they appear
       coordinates      what each dimension's entries are called
+      heads            how many heads each block has; arrays have as many as the largest block
       groups           lags of each group, or null where nobody knows them
       report           `SeedsReport.to_json()` where there are several seeds, else null
       runs[].report    `RunReport.to_json()`, or null where nothing could be detected; its heads have their own numbers
       runs[].roles     for each block the head in each role; curves and maps hold heads in this order
       runs[].curves    every variable over `step` that has a panel, packed with `encode.pack`
       runs[].maps      the same of variables over `snapshot`
+      runs[].examples  of each kept sequence its number in the batch and what its tokens are called
 
 Reports come without their competition index, which is among the curves. Numbers are kept as 32-bit floats, seven
 digits, which is what attention maps are stored in anyway.
@@ -24,12 +26,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from headwise.core.head_counts import head_counts
 from headwise.core.trajectory import attribute
 from headwise.core.variables import Variable
 from headwise.phases.run_report import RunReport
 from headwise.phases.seeds_report import SeedsReport
 from headwise.view.labels import time_label
 from headwise.view.report.encode import pack
+from headwise.view.report.examples import example_labels
 from headwise.view.report.labels import coordinate_labels
 from headwise.view.report.members import Member
 from headwise.view.report.panels import BANDS, describe_panels, drawn, split_by, split_name
@@ -44,10 +48,10 @@ if TYPE_CHECKING:
 
     from headwise.phases.roles import Roles
 
-MAP_BYTES = {"run": 1_000_000, "study": 3_200_000}
+MAP_BYTES = {"run": 1_000_000, "study": 3_200_000, "watched": 700_000}
 CURVE_BYTES = {"run": 250_000, "study": 1_000_000, "watched": 2_400_000}
 """Packed bytes (base64) that all maps and all curves of a page may take: a run below 1.5 MB, ten seeds below 5 MB, and
-a watched model of 144 heads below 3 MB.
+a watched model of 144 heads below 3 MB, where maps of examples take their part from that of the curves.
 """
 
 COMPETITION_INDEX = "competition_index"
@@ -59,9 +63,9 @@ def page_data(studies: Sequence[Study], phases: Sequence[StudyPhases]) -> dict[s
     members = [member for study in studies for member in study.members]
     size = "run" if len(members) == 1 else "study"
     watched = any(member.is_foreign for member in members)
-    map_bytes = MAP_BYTES[size] // len(members)
-    curve_bytes = CURVE_BYTES["watched" if watched else size] // len(members)
     measured = {str(name) for member in members for name in member.trajectory.data_vars}
+    map_bytes, curve_bytes = _budgets("watched" if watched else size, examples="example_attention" in measured)
+    map_bytes, curve_bytes = map_bytes // len(members), curve_bytes // len(members)
     return {
         **describe_panels(
             {*measured, COMPETITION_INDEX},
@@ -81,6 +85,11 @@ def _metric_names(members: Sequence[Member]) -> list[str]:
     return list(dict.fromkeys(str(name) for names in named for name in names))
 
 
+def _budgets(size: str, *, examples: bool) -> tuple[int, int]:
+    """Bytes of all maps and of all curves."""
+    return MAP_BYTES[size], CURVE_BYTES[size] - (MAP_BYTES[size] if examples else 0)
+
+
 def _study(study: Study, phases: StudyPhases, *, map_bytes: int, curve_bytes: int) -> dict[str, Any]:
     watched = study.members[0].is_foreign
     members = [lags_that_matter(member.trajectory) if watched else member.trajectory for member in study.members]
@@ -94,6 +103,7 @@ def _study(study: Study, phases: StudyPhases, *, map_bytes: int, curve_bytes: in
         "unit": time_label(first),
         "groups": groups if _are_groups(groups) else None,
         "coordinates": coordinate_labels(first),
+        "heads": head_counts(first),
         "runs": [
             {
                 "label": f"seed {seed}" if member.seed is not None else member.label,
@@ -101,6 +111,7 @@ def _study(study: Study, phases: StudyPhases, *, map_bytes: int, curve_bytes: in
                 "status": member.status,
                 "roles": [[head + 1 for head in block] for block in roles],
                 "report": _plain(report),
+                "examples": example_labels(trajectory),
                 **_packed(trajectory, report, roles, watched=watched, map_bytes=map_bytes, curve_bytes=curve_bytes),
             }
             for member, trajectory, seed, report, roles in zip(
@@ -179,8 +190,10 @@ def by_role(variable: xr.DataArray, roles: Sequence[Sequence[int]]) -> np.ndarra
             if list(order) != sorted(order):
                 place = [slice(None)] * values.ndim
                 place[block] = number  # type: ignore[call-overload]
+                # A block with fewer heads than others ends in places of heads that it does not have.
+                whole = [*order, *range(len(order), values.shape[head])]
                 # With the block taken out, the head axis moves one to the left when it came after it.
-                values[tuple(place)] = np.take(values[tuple(place)], list(order), axis=head - (block < head))
+                values[tuple(place)] = np.take(values[tuple(place)], whole, axis=head - (block < head))
     return values
 
 

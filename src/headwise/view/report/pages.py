@@ -32,6 +32,7 @@ SCRIPTS = (
     "heatmap",
     "strips",
     "lags",
+    "examples",
     "roles",
     "pairs",
     "curves",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from headwise.core.head_counts import counted_heads, head_counts
 from headwise.phases.chance import chance_of_lags, excess_share
 from headwise.phases.heads_now import role_text
 from headwise.phases.role_names import NOT_EVENTS, head_name
@@ -65,8 +66,7 @@ def noise_band(trajectory: xr.Dataset) -> tuple[np.ndarray, np.ndarray] | None:
 def watched_sentence(report: RunReport | None, trajectory: xr.Dataset) -> str:
     """What was watched, and which heads took up which roles, as the report has them; no word beyond it."""
     steps = trajectory["step"].values
-    blocks, heads = trajectory.sizes.get("block", 0), trajectory.sizes.get("head", 0)
-    size = f"{blocks} block{'s' * (blocks != 1)} of {heads} head{'s' * (heads != 1)}"
+    size = counted_heads(head_counts(trajectory))
     if not len(steps):
         return f"{size}, no look"
     seen = f"{size}, {len(steps)} look{'s' * (len(steps) != 1)} up to step {steps[-1]:g}"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from headwise.core.head_counts import head_counts
 from headwise.view.labels import axis_label, dimension_label, time_label
 from headwise.view.panels import HeatMap, Sheet
 from headwise.view.parts import require
@@ -44,7 +45,10 @@ def heads_by_lag(trajectory: xr.Dataset, *, lags: int = 12) -> Sheet:
     require(trajectory, "attention_by_lag", figure="a figure of heads by lag")
     shown = nearest_lags(trajectory, lags)
     blocks, heads = shown["block"].values.tolist(), shown["head"].values.tolist()
-    rows = tuple(tuple(_head(shown, block=block, head=head) for head in heads) for block in blocks)
+    rows = tuple(
+        tuple(_head(shown, block=block, head=head) for head in heads[:count])
+        for block, count in zip(blocks, head_counts(trajectory), strict=True)
+    )
     return Sheet(rows, layout="grid", width=1.0 + 1.5 * len(heads))
 
 

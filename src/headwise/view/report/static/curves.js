@@ -17,6 +17,7 @@ function curveLines(study, name, most = MOST_LINES) {
     const stride = array.shape.slice(axis + 2).reduce((a, b) => a * b, 1);
     for (let n = 0; n < size; n++) {
       if (dims[axis] === "block" && n !== Math.min(state.block, size - 1)) continue;
+      if (dims[axis] === "head" && n >= headsOf(study)) continue;
       walk(axis + 1, offset + n * stride, [...place, n]);
     }
   };

@@ -29,6 +29,13 @@ function headLabel(study, head, block = state.block) {
   return study.watched ? `head ${head + 1} · ${toolName(block, head)}` : `head ${head + 1}`;
 }
 
+// Heads of a block, the chosen one by default: blocks of somebody's own model may have fewer than `study.heads`.
+function headsOf(study, block = state.block) {
+  return study.headCounts[Math.min(block, study.headCounts.length - 1)] ?? study.heads;
+}
+
+function isHidden(study, head) { return state.hiddenHeads.has(head) || head >= headsOf(study); }
+
 function toolName(block, head) { return `L${block}H${head}`; }
 
 // Lag 1 is the query's own token, which those who count otherwise must be told.

@@ -74,31 +74,57 @@ function cellImage(width, height) {
   return cellImages.get(name);
 }
 
-function drawMap(context, width, height, study, heads, cell, axes) {
-  const maps = currentMaps(study);
-  if (!maps) return;
-  const edge = axes ? MAP_EDGE : { left: 1, top: 1, right: 1, bottom: 1 };
-  const w = width - edge.left - edge.right, hgt = height - edge.top - edge.bottom;
-  const { queries, keys } = maps;
-  const base = rgb(ink("map")), ahead = rgb(ink("ahead"));
-  const layers = heads.map((k) => ({ values: maps.head(k), tint: rgb(headColour(k)).map((c, i) => c - base[i]) }));
-  const gain = 1 / fullShare(study);
+// The cells of some heads into a box; `full` is the share at which a colour is full.
+function drawCells(context, box, { queries, keys, head }, heads, full, ahead) {
+  const base = rgb(ink("map")), beyond = rgb(ink("ahead"));
+  const layers = heads.map((k) => ({ values: head(k), tint: rgb(headColour(k)).map((c, i) => c - base[i]) }));
   const stripes = layers.length > 1 ? STRIPES : 1;
   const { canvas: cells, context: small, image } = cellImage(keys * stripes, queries);
   for (let q = 0, p = 0; q < queries; q++) for (let k = 0; k < keys; k++) {
-    const back = isAhead(study, q, k) ? ahead : base;
+    const back = ahead(q, k) ? beyond : base;
     let sum = 0, n = 0, reach = 0;
     for (const { values } of layers) sum += values[q * keys + k];
     for (let stripe = 0; stripe < stripes; stripe++, p += 4) {
       while (n < layers.length - 1 && reach + layers[n].values[q * keys + k] < ((stripe + 0.5) / stripes) * sum) reach += layers[n++].values[q * keys + k];
-      const a = layers.length ? Math.min(1, gain * layers[n].values[q * keys + k]) : 0;
+      const a = layers.length ? Math.min(1, layers[n].values[q * keys + k] / full) : 0;
       for (let c = 0; c < 3; c++) image.data[p + c] = back[c] + (a ? a * layers[n].tint[c] : 0);
       image.data[p + 3] = 255;
     }
   }
   small.putImageData(image, 0, 0);
   context.imageSmoothingEnabled = false;
-  context.drawImage(cells, edge.left, edge.top, w, hgt);
+  context.drawImage(cells, ...box);
+}
+
+// Cells of a map by pointer and by arrow keys: `pick` is given [query, key], or null when none is meant any more.
+function pickingCells(canvas, edgeOf, sizes, cellNow, pick, readout) {
+  canvas.tabIndex = 0;
+  canvas.addEventListener("pointermove", (event) => {
+    const box = canvas.getBoundingClientRect(), edge = edgeOf(), [queries, keys] = sizes();
+    const k = Math.floor(((event.clientX - box.left - edge.left) / (box.width - edge.left - edge.right)) * keys);
+    const q = Math.floor(((event.clientY - box.top - edge.top) / (box.height - edge.top - edge.bottom)) * queries);
+    pick(q >= 0 && k >= 0 && q < queries && k < keys ? [q, k] : null);
+  });
+  canvas.addEventListener("pointerleave", () => pick(null));
+  canvas.addEventListener("focus", () => readout.setAttribute("aria-live", "polite"));
+  canvas.addEventListener("blur", () => { readout.removeAttribute("aria-live"); pick(null); });
+  canvas.addEventListener("keydown", (event) => {
+    const move = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] }[event.key];
+    if (event.key === "Escape") pick(null);
+    if (!move) return;
+    event.preventDefault();
+    const [queries, keys] = sizes(), now = cellNow(), clamp = (v, n) => Math.min(n - 1, Math.max(0, v));
+    pick(now ? [clamp(now[0] + move[0], queries), clamp(now[1] + move[1], keys)] : [queries - 1, keys - 1]);
+  });
+}
+
+function drawMap(context, width, height, study, heads, cell, axes) {
+  const maps = currentMaps(study);
+  if (!maps) return;
+  const edge = axes ? MAP_EDGE : { left: 1, top: 1, right: 1, bottom: 1 };
+  const w = width - edge.left - edge.right, hgt = height - edge.top - edge.bottom;
+  const { queries, keys } = maps;
+  drawCells(context, [edge.left, edge.top, w, hgt], maps, heads, fullShare(study), (q, k) => isAhead(study, q, k));
   const x = (k) => edge.left + (k / keys) * w, y = (q) => edge.top + (q / queries) * hgt;
   groupOutlines(study).forEach((edges, g) => {
     if (state.hiddenGroups.has(g)) return;
@@ -144,7 +170,7 @@ function drawMapAxes(context, study, { edge, w, hgt, queries, keys, height }) {
 }
 
 function shownHeads(study) {
-  return Array.from({ length: study.heads }, (_, k) => k).filter((k) => !state.hiddenHeads.has(k));
+  return Array.from({ length: study.heads }, (_, k) => k).filter((k) => !isHidden(study, k));
 }
 
 function mapTable(study) {
@@ -178,7 +204,6 @@ function overlayPanel(study, span, spec) {
   const stamp = h("p", { class: "stamp" });
   const readout = h("p", { class: "readout" });
   const view = makeCanvas("", square, (context, w, hgt) => drawMap(context, w, hgt, study, shownHeads(study), cell, true));
-  view.canvas.tabIndex = 0;
   const showCell = () => {
     const maps = currentMaps(study);
     stamp.textContent = snapshotText(study);
@@ -194,24 +219,7 @@ function overlayPanel(study, span, spec) {
     readout.textContent = `query ${study.queries[q]}, key ${study.keys[k]}, lag ${lag}${groups.length ? ` in ${groups.join(", ")}` : ""}: ${shares.join(", ")}`;
   };
   const pick = (next) => { cell = next; view.paint(); showCell(); };
-  view.canvas.addEventListener("pointermove", (event) => {
-    const box = view.canvas.getBoundingClientRect();
-    const k = Math.floor(((event.clientX - box.left - MAP_EDGE.left) / (box.width - MAP_EDGE.left - MAP_EDGE.right)) * study.keys.length);
-    const q = Math.floor(((event.clientY - box.top - MAP_EDGE.top) / (box.height - MAP_EDGE.top - MAP_EDGE.bottom)) * study.queries.length);
-    pick(q >= 0 && k >= 0 && q < study.queries.length && k < study.keys.length ? [q, k] : null);
-  });
-  view.canvas.addEventListener("pointerleave", () => pick(null));
-  view.canvas.addEventListener("focus", () => readout.setAttribute("aria-live", "polite"));
-  view.canvas.addEventListener("blur", () => { readout.removeAttribute("aria-live"); pick(null); });
-  view.canvas.addEventListener("keydown", (event) => {
-    const move = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] }[event.key];
-    if (event.key === "Escape") pick(null);
-    if (!move) return;
-    event.preventDefault();
-    const [q, k] = cell || [study.queries.length - 1, study.keys.length - 1];
-    const clamp = (v, n) => Math.min(n - 1, Math.max(0, v));
-    pick(cell ? [clamp(q + move[0], study.queries.length), clamp(k + move[1], study.keys.length)] : [q, k]);
-  });
+  pickingCells(view.canvas, () => MAP_EDGE, () => [study.queries.length, study.keys.length], () => cell, pick, readout);
   panel.body.append(stamp, view.canvas, readout);
   on("moment", () => { view.paint(); showCell(); });
   return panel.root;
@@ -253,7 +261,7 @@ function singlesPanel(study, span, spec) {
   on("moment", () => {
     const time = clock.toStudy(study.index, state.time);
     for (const { head, view, caption, figure } of views) {
-      figure.hidden = state.hiddenHeads.has(head);
+      figure.hidden = isHidden(study, head);
       if (figure.hidden) continue;
       view.paint();
       const label = patternAt(study, head, time);

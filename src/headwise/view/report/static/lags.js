@@ -43,7 +43,7 @@ function lagsPanel(study, span, spec) {
       const run = chosenRun(study);
       const i = nearestIndex(run.steps, clock.toStudy(study.index, state.time));
       const rows = [[study.unit, "block", "head", "lag", "attention"]];
-      for (let head = 0; head < study.heads; head++) lagColumn(study, run, i, head).forEach((share, k) => rows.push([run.steps[i], state.block + 1, head + 1, study.lags[k], share]));
+      for (let head = 0; head < headsOf(study); head++) lagColumn(study, run, i, head).forEach((share, k) => rows.push([run.steps[i], state.block + 1, head + 1, study.lags[k], share]));
       return rows;
     },
     image: (title, now) => {
@@ -70,7 +70,7 @@ function lagsPanel(study, span, spec) {
     return { head, view, name, row };
   });
   on("view", () => rows.forEach(({ head, name, row }) => {
-    row.hidden = state.hiddenHeads.has(head);
+    row.hidden = isHidden(study, head);
     name.replaceChildren(swatch(headColour(head)), headLabel(study, head));
   }));
   on("moment", () => {

@@ -10,13 +10,13 @@ function resetClock() {
 
 async function readStudy(data, index) {
   const runs = await Promise.all(data.runs.map(async (run) => ({
-    label: run.label, seed: run.seed, events: readEvents(run.report, run.roles), steps: run.curves.steps, curves: await unpackBlock(run.curves),
+    label: run.label, seed: run.seed, examples: run.examples, events: readEvents(run.report, run.roles), steps: run.curves.steps, curves: await unpackBlock(run.curves),
     packedMaps: run.maps, mapSteps: run.maps ? run.maps.steps : null, maps: null,
   })));
   const c = data.coordinates;
   const study = {
     index, label: data.label, unit: data.unit, watched: data.watched, kinds: data.kinds, coordinates: c, groups: data.groups, report: data.report, runs,
-    heads: (c.head || []).length, blocks: Math.max(1, (c.block || []).length), lags: c.lag || [], queries: c.query || [], keys: c.key || [],
+    heads: (c.head || []).length, headCounts: data.heads, blocks: Math.max(1, (c.block || []).length), lags: c.lag || [], queries: c.query || [], keys: c.key || [],
     times: [...new Set(runs.flatMap((run) => run.steps))].sort((a, b) => a - b),
   };
   study.groupNames = (data.groups || []).map((_, g) => (c.group || [])[g] || `I(${g + 1})`);
@@ -41,6 +41,7 @@ function lagRange(study) {
 // The variable that the panels of attention by lag draw, and the one that the maps draw.
 function lagVariable() { return variableOf("strips"); }
 function mapVariable() { return variableOf("overlay"); }
+function exampleVariable() { return variableOf("example"); }
 function variableOf(kind) {
   const spec = page.panels.find((one) => one.kind === kind);
   return spec ? spec.variables[0].name : null;
@@ -100,7 +101,9 @@ function layOut() {
   const bar = chips();
   if (bar) rows.push(bar);
   const several = studies.length > 1;
-  const hasMaps = (study) => study.runs.some((run) => run.packedMaps) && study.queries.length > 0;
+  const keeps = (study, name) => study.runs.some((run) => run.packedMaps && name in run.packedMaps.parts);
+  const hasMaps = (study) => keeps(study, mapVariable()) && study.queries.length > 0;
+  const hasExamples = (study) => keeps(study, exampleVariable()) && study.heads > 0;
   const hasLags = (study) => study.hasLags;
   const hasRoles = (study) => study.watched && study.heads > 0;
   const hasPairs = (study) => study.heads > 1 && page.panels.some(({ kind, variables }) => kind === "pairs" && variables.some(({ name }) => study.runs.some((run) => run.curves[name])));
@@ -108,6 +111,7 @@ function layOut() {
   const drawings = {
     grid: [hasRoles, gridPanel, 6],
     doing: [hasRoles, doingPanel, 6],
+    example: [hasExamples, examplePanel, 12],
     pairs: [hasPairs, pairsPanel, studies.some(hasLags) ? 6 : 12],
     strips: [hasLags, stripsPanel, 12],
     overlay: [hasMaps, overlayPanel, 4],

@@ -7,7 +7,10 @@ function pairValues(study, name) {
   const [, blocks, heads] = array.shape;
   const i = nearestIndex(run.steps, clock.toStudy(study.index, state.time));
   const start = i * array.width + Math.min(state.block, blocks - 1) * heads * heads;
-  return { step: run.steps[i], heads, values: array.values.subarray(start, start + heads * heads) };
+  const values = array.values.subarray(start, start + heads * heads), own = headsOf(study);
+  // Rows and columns of heads that the block does not have are left out.
+  const kept = own === heads ? values : Float32Array.from({ length: own * own }, (_, n) => values[Math.floor(n / own) * heads + (n % own)]);
+  return { step: run.steps[i], heads: own, values: kept };
 }
 
 // From one side of zero to the other: blue alike, orange against each other.
@@ -64,7 +67,7 @@ function pairsPanel(study, span, spec) {
     const now = pairValues(study, name);
     let best = [0, 0], top = -1;
     for (let a = 0; a < now.heads; a++) for (let b = 0; b < a; b++) { const v = Math.abs(now.values[a * now.heads + b]); if (v > top) { top = v; best = [b, a]; } }
-    const [a, b] = best, told = top < 0 ? "no pair is finite" : `most: ${toolName(state.block, a)} and ${toolName(state.block, b)}, ${shown(now.values[b * now.heads + a])}`;
+    const [a, b] = best, told = now.heads < 2 ? "one head has no other beside it" : top < 0 ? "no pair is finite" : `most: ${toolName(state.block, a)} and ${toolName(state.block, b)}, ${shown(now.values[b * now.heads + a])}`;
     const text = `Block ${state.block + 1} (L${state.block}), ${study.unit} ${shownTime(now.step)}; ${told}`;
     if (readout.textContent !== text) { readout.textContent = text; view.canvas.setAttribute("aria-label", `${spec.title}. ${text}`); }
   });

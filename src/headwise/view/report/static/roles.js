@@ -1,12 +1,17 @@
 // What the heads of somebody's own model do: a cell for each head of every block at the current moment, and a line for each
 // over training. Roles are those of the report, so what is coloured here is what its sentences say.
 
+function headTotal(study) { return study.headCounts.reduce((sum, heads) => sum + heads, 0); }
+
+// The line of a head among those of all blocks.
+function lineOf(study, block, head) { return study.headCounts.slice(0, block).reduce((sum, heads) => sum + heads, head); }
+
 function rolesText(study, time) {
   const begun = chosenRun(study).events.doing.filter(({ start }) => start <= time);
   const held = new Set(begun.filter(({ end }) => time <= end).map(({ block, head }) => `${block}.${head}`)).size;
   if (!begun.length) return "no head has a role yet";
   const last = begun.reduce((a, b) => (b.start >= a.start ? b : a));
-  return `${held} of ${study.heads * study.blocks} heads have a role; last: ${toolName(last.block - 1, last.head - 1)}, ${kindOf(study, last.role).text}`;
+  return `${held} of ${headTotal(study)} heads have a role; last: ${toolName(last.block - 1, last.head - 1)}, ${kindOf(study, last.role).text}`;
 }
 
 function kindList(study) {
@@ -28,12 +33,12 @@ function gridPanel(study, span, spec) {
   const choose = (block) => { state.block = block; changed("axis"); };
   const rows = Array.from({ length: study.blocks }, (_, block) => {
     const button = h("button", { type: "button", "aria-label": `Show block ${block + 1} in detail`, title: `block ${block + 1}`, onclick: () => choose(block) }, `L${block}`);
-    const cells = Array.from({ length: study.heads }, () => h("td", { onclick: () => choose(block) }));
+    const cells = Array.from({ length: headsOf(study, block) }, () => h("td", { onclick: () => choose(block) }));
     return { block, button, cells };
   });
   const table = h("table", { class: "grid-roles" },
     h("thead", {}, h("tr", {}, h("td", {}), ...Array.from({ length: study.heads }, (_, head) => h("th", { scope: "col", title: `head ${head + 1}` }, `H${head}`)))),
-    h("tbody", {}, ...rows.map(({ button, cells }) => h("tr", {}, h("th", { scope: "row" }, button), ...cells))));
+    h("tbody", {}, ...rows.map(({ button, cells }) => h("tr", {}, h("th", { scope: "row" }, button), ...cells, ...Array.from({ length: study.heads - cells.length }, () => h("td", { class: "none" }))))));
   table.style.setProperty("--heads", String(study.heads));
   panel.body.append(h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Roles of all heads" }, table), kindList(study));
   on("view", () => rows.forEach(({ block, button }) => button.setAttribute("aria-pressed", String(block === Math.min(state.block, study.blocks - 1)))));
@@ -63,7 +68,7 @@ function drawGrid(context, study) {
   for (let block = 0; block < study.blocks; block++) {
     context.fillStyle = ink("soft");
     context.fillText(`L${block}`, 26, 20 + 26 * block + 12);
-    for (let head = 0; head < study.heads; head++) {
+    for (let head = 0; head < headsOf(study, block); head++) {
       const [best] = rolesAt(study, block, head, time), kind = best && kindOf(study, best.role);
       context.fillStyle = kind ? kind.colour : ink("ahead");
       context.fillRect(50 + 46 * head, 20 + 26 * block, 44, 24);
@@ -76,13 +81,13 @@ function drawGrid(context, study) {
 // Lines of all heads, block under block, thin where there are many.
 function drawDoing(context, width, height, study) {
   const { doing } = chosenRun(study).events;
-  const count = study.blocks * study.heads, tall = height / count;
+  const tall = height / headTotal(study);
   context.fillStyle = ink("ahead");
   context.fillRect(0, 0, width, height);
   // A head may have several roles at once: the highest is drawn last, and so on top.
   for (const { block, head, role, start, end } of [...doing].sort((a, b) => a.score - b.score)) {
     const from = clock.position(clock.toMain(study.index, start)) * width, to = clock.position(clock.toMain(study.index, end)) * width;
-    const y = ((block - 1) * study.heads + head - 1) * tall, { colour, text, short } = kindOf(study, role);
+    const y = lineOf(study, block - 1, head - 1) * tall, { colour, text, short } = kindOf(study, role);
     context.fillStyle = colour;
     context.fillRect(from, y + (tall > 5 ? 0.5 : 0), Math.max(1.5, to - from), tall - (tall > 5 ? 1 : 0));
     if (tall < 13) continue;
@@ -96,13 +101,13 @@ function drawDoing(context, width, height, study) {
   context.strokeStyle = ink("card");
   context.lineWidth = 2;
   for (let block = 1; block < study.blocks; block++) {
-    const y = block * study.heads * tall;
+    const y = lineOf(study, block, 0) * tall;
     context.beginPath(); context.moveTo(0, y); context.lineTo(width, y); context.stroke();
   }
 }
 
 function doingPanel(study, span, spec) {
-  const count = study.blocks * study.heads;
+  const count = headTotal(study);
   const tall = Math.max(count * 3, Math.min(20 * count, Math.max(120, 360)));
   const panel = makePanel({
     ...headingOf(spec), study, span, table: () => rolesTable(study),
@@ -110,8 +115,8 @@ function doingPanel(study, span, spec) {
   });
   const alone = count <= 24;
   const names = h("div", { class: "doing-names", "aria-hidden": "true" }, ...(alone
-    ? Array.from({ length: count }, (_, n) => h("span", {}, toolName(Math.floor(n / study.heads), n % study.heads)))
-    : Array.from({ length: study.blocks }, (_, block) => h("span", {}, `L${block}`))));
+    ? study.headCounts.flatMap((heads, block) => Array.from({ length: heads }, (_, head) => h("span", {}, toolName(block, head))))
+    : study.headCounts.map((heads, block) => { const name = h("span", {}, `L${block}`); name.style.flexGrow = String(heads); return name; })));
   const view = makeCanvas("", () => tall, (context, w, hgt) => drawDoing(context, w, hgt, study));
   const cursor = h("div", { class: "cursor" });
   const place = h("div", { class: "strip-place" }, view.canvas, cursor);

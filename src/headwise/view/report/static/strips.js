@@ -92,7 +92,7 @@ function stripsPanel(study, span, spec) {
       for (const run of study.runs) {
         const { shape, values, width } = run.curves[lagVariable()];
         run.steps.forEach((step, i) => {
-          for (let b = 0; b < shape[1]; b++) for (let k = 0; k < shape[2]; k++) {
+          for (let b = 0; b < shape[1]; b++) for (let k = 0; k < headsOf(study, b); k++) {
             const start = i * width + (b * shape[2] + k) * shape[3];
             rows.push([run.seed, step, b + 1, k + 1, ...values.subarray(start, start + shape[3])]);
           }
@@ -128,7 +128,7 @@ function stripsPanel(study, span, spec) {
   });
   on("view", () => {
     for (const { head, view, name, row } of views) {
-      row.hidden = state.hiddenHeads.has(head);
+      row.hidden = isHidden(study, head);
       if (row.hidden) continue;
       name.replaceChildren(swatch(headColour(head)), headLabel(study, head));
       if (study.watched) view.canvas.setAttribute("aria-label", `Attention of ${headLabel(study, head)} by lag over training: ${barsOf(study, head).map(({ text, start, end }) => `${text} from ${study.unit} ${shownTime(start)} to ${shownTime(end)}`).join(", ") || "no role"}`);
