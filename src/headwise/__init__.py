@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from headwise.study.sweep import plan_sweep, sweep
     from headwise.study.train import train
     from headwise.task.config import TaskConfig
+    from headwise.task.own_task import OwnTask
     from headwise.theory.check import check, list_statements
     from headwise.training.config import TrainConfig
     from headwise.view.draw_diagram import draw_diagram
@@ -49,6 +50,7 @@ _HOME = {
     "FlowConfig": "headwise.flow.config",
     "Look": "headwise.core.look",
     "ModelConfig": "headwise.model.config",
+    "OwnTask": "headwise.task.own_task",
     "RunConfig": "headwise.study.config",
     "TaskConfig": "headwise.task.config",
     "TrainConfig": "headwise.training.config",
@@ -96,6 +98,7 @@ __all__ = [
     "FlowConfig",
     "Look",
     "ModelConfig",
+    "OwnTask",
     "RunConfig",
     "TaskConfig",
     "TrainConfig",

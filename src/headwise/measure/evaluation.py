@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -11,9 +12,9 @@ from headwise.core.trajectory import attention_by_group, check_record, head_over
 from headwise.measure.attention import by_lag
 from headwise.measure.function import FunctionSpace
 from headwise.measure.values import align, value_circuits
+from headwise.model.decoder import Decoder
 from headwise.model.engine import Engine
 from headwise.model.input_rows import InputRows
-from headwise.task.chain import Task
 
 
 @dataclass(frozen=True)
@@ -27,11 +28,27 @@ class Evaluation:
 SPLITS = ("train", "test")
 
 
+class MeasuredTask(Protocol):
+    """What measurement needs to know of a task: groups of lags, none where none are known, and its features."""
+
+    @property
+    def lags(self) -> Sequence[Sequence[int]]: ...
+
+    @property
+    def features(self) -> np.ndarray | None: ...
+
+
 class Evaluator:
     """Measures an engine against a task; built once per run, then called at every scheduled step."""
 
     def __init__(
-        self, engine: Engine, *, task: Task, test: InputRows, predictors: Mapping[str, np.ndarray], teacher: np.ndarray
+        self,
+        engine: Engine,
+        *,
+        task: MeasuredTask,
+        test: InputRows,
+        predictors: Mapping[str, np.ndarray],
+        teacher: np.ndarray | None,
     ) -> None:
         self.engine, self.task, self.test = engine, task, test
         parameter = next(engine.decoder.parameters())
@@ -46,23 +63,36 @@ class Evaluator:
         summary = self.engine.evaluate(self.test.inputs, counted=self.test.counted, visit=self.function.visit)
         attention_map = summary.map.cpu().numpy()
         shares = by_lag(attention_map)
-        values = align(value_circuits(self.engine.decoder), self.task.features)
         variables = {
-            "excess_loss": np.asarray(self.function.excess_loss()),
+            **self._in_function_space(),
             "loss": np.array([batch_loss, self.function.loss()]),
-            "kl": self.function.kl(),
-            "kl_reverse": self.function.kl_reverse(),
             "attention_by_lag": shares,
-            "attention_by_group": attention_by_group(shares, self.lags, self.groups),
+            **({"attention_by_group": attention_by_group(shares, self.lags, self.groups)} if self.groups else {}),
             "attention_entropy": summary.entropy.cpu().numpy(),
-            "value_alignment": values.inner,
-            "value_cosine": values.cosine,
-            "value_coefficient": values.coefficient,
+            **self._values(),
             "head_overlap": head_overlap(shares),
             "learning_rate": np.asarray(rate),
         }
         check_record(variables)
         return Evaluation(variables, attention_map)
+
+    def _in_function_space(self) -> dict[str, np.ndarray]:
+        """Excess loss and divergences, as far as the task's laws are known."""
+        function = self.function
+        excess = {} if function.teacher_loss is None else {"excess_loss": np.asarray(function.excess_loss())}
+        return excess | ({"kl": function.kl(), "kl_reverse": function.kl_reverse()} if function.names else {})
+
+    def _values(self) -> dict[str, np.ndarray]:
+        """What heads write against the task's features; of headwise's own decoder alone, whose circuits are known."""
+        decoder, features = self.engine.decoder, self.task.features
+        if features is None or not isinstance(decoder, Decoder):
+            return {}
+        values = align(value_circuits(decoder), features)
+        return {
+            "value_alignment": values.inner,
+            "value_cosine": values.cosine,
+            "value_coefficient": values.coefficient,
+        }
 
     def validation_loss(self) -> float:
         """The test loss alone, for schedules; independent of when anything is measured."""
@@ -70,12 +100,12 @@ class Evaluator:
         self.engine.evaluate(self.test.inputs, counted=self.test.counted, visit=self.function.visit)
         return self.function.loss()
 
-    def coordinates(self) -> dict[str, list[int] | list[str]]:
+    def coordinates(self) -> dict[str, list[Any]]:
         """Labels of the dimensions that do not simply count."""
         keys = len(self.lags)
         return {
             "split": list(SPLITS),
-            "predictor": self.function.names,
+            **({"predictor": self.function.names} if self.function.names else {}),
             "lag": self.lags,
             "query": list(range(keys - self.test.counted + 1, keys + 1)),
             "key": list(range(1, keys + 1)),

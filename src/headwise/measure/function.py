@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 import numpy as np
@@ -19,11 +20,14 @@ class FunctionSpace:
     """
 
     def __init__(
-        self, predictors: Mapping[str, np.ndarray], *, teacher: np.ndarray, targets: Tensor, like: Tensor
+        self, predictors: Mapping[str, np.ndarray], *, teacher: np.ndarray | None, targets: Tensor, like: Tensor
     ) -> None:
-        """`predictors` and `teacher` are log-probabilities, (rows, counted, d); `targets` are (rows, counted)."""
+        """`predictors` and `teacher` are log-probabilities, (rows, counted, d); `targets` are (rows, counted).
+
+        Of a task whose law is not known there may be no teacher, and no predictors.
+        """
         self.names = list(predictors)
-        stacked = np.stack([predictors[name] for name in self.names])
+        stacked = np.stack([predictors[name] for name in self.names]) if predictors else np.zeros((0, 1, 1, 1))
         probabilities = np.exp(stacked)
         self._count = targets.numel()
         self._negentropy = np.where(probabilities > 0, probabilities * stacked, 0.0).sum((1, 2, 3)) / self._count
@@ -32,8 +36,10 @@ class FunctionSpace:
         self._log = torch.as_tensor(np.maximum(stacked, floor)).to(like)
         self._probability = torch.as_tensor(probabilities).to(like)
         self._targets = targets
-        best = np.take_along_axis(teacher, targets.cpu().numpy()[..., None], axis=-1)
-        self.teacher_loss = -float(best.mean())
+        self.teacher_loss: float | None = None
+        if teacher is not None:
+            best = np.take_along_axis(teacher, targets.cpu().numpy()[..., None], axis=-1)
+            self.teacher_loss = -float(best.mean())
         self.reset()
 
     def reset(self) -> None:
@@ -60,8 +66,8 @@ class FunctionSpace:
         return self._nll / self._count
 
     def excess_loss(self) -> float:
-        """Loss above the true law's, on the same targets."""
-        return self.loss() - self.teacher_loss
+        """Loss above the true law's, on the same targets; not a number where that is not known."""
+        return math.nan if self.teacher_loss is None else self.loss() - self.teacher_loss
 
     def kl(self) -> np.ndarray:
         """KL(predictor || model) of each predictor."""

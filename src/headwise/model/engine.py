@@ -7,9 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import torch
-from torch import Tensor
-
-from headwise.model.decoder import Decoder
+from torch import Tensor, nn
 
 Visit = Callable[[slice, Tensor], None]
 """Called with a range of rows and their logits, (rows, counted, dictionary)."""
@@ -28,8 +26,12 @@ class AttentionSummary:
 class Engine(Protocol):
     """A decoder and one way to compute it."""
 
-    decoder: Decoder
     name: str
+
+    @property
+    def decoder(self) -> nn.Module:
+        """The module whose parameters are trained."""
+        ...
 
     def loss_and_gradients(self, inputs: Tensor, targets: Tensor, *, step: int) -> float:
         """Mean cross-entropy of a batch, with dropout; leaves its gradient in every parameter's `.grad`."""

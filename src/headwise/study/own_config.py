@@ -19,8 +19,13 @@ class CodeRecord(Config):
 class OwnConfig(Config):
     """Everything of the caller's own that a run was computed or measured with."""
 
+    task: CodeRecord | None = None
+    model: CodeRecord | None = None
+    optimizer: CodeRecord | None = None
     metrics: dict[str, CodeRecord] = Field(default_factory=dict)
 
     def flat(self) -> dict[str, CodeRecord]:
         """Each piece of code by what it is for."""
-        return {f"metrics[{name!r}]": record for name, record in self.metrics.items()}
+        parts = {"task": self.task, "model": self.model, "optimizer": self.optimizer}
+        parts |= {f"metrics[{name!r}]": record for name, record in self.metrics.items()}
+        return {key: record for key, record in parts.items() if record is not None}

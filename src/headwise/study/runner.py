@@ -65,7 +65,7 @@ def execute(
     if run.path.is_dir():
         with run.writing():  # fails at once on a busy run, so that a waiting process does not sample its data each time
             pass
-    prepared = PreparedRun(config, windows, remember=kept_predictors(out))
+    prepared = PreparedRun(config, windows, remember=kept_predictors(out), own=own)
     with run.writing():
         if _is_over(run, config, on_damage=on_damage):
             return run

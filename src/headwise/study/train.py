@@ -11,12 +11,16 @@ from headwise.core.named_options import named_options
 from headwise.store import OnDamage, load_trajectory
 from headwise.study.config import RunConfig
 from headwise.study.experiments import as_run_config
+from headwise.study.interrupts import stop_on_interrupt
 from headwise.study.shown_progress import Shown, shown_progress
 
 if TYPE_CHECKING:
     import xarray as xr
 
+    from headwise.study.own_engine import Build
     from headwise.study.train_run import Report
+    from headwise.task.own_task import OwnTask
+    from headwise.training.optimisers import MakeOptimiser
 
 
 @named_options
@@ -29,6 +33,10 @@ def train(
     report: Report | None = None,
     notify: Callable[[str], None] = lambda line: None,
     stop_asked: Callable[[], bool] = lambda: False,
+    task: OwnTask | None = None,
+    model: Build | None = None,
+    attention: str | None = None,
+    optimizer: MakeOptimiser | None = None,
     metrics: Mapping[str, Metric] | None = None,
     on_look: OnLook | None = None,
 ) -> xr.Dataset:
@@ -40,9 +48,11 @@ def train(
     `notify` is called with a line that a person should read once; once `stop_asked` returns true the run stops with its
     state saved and `Interrupted` is raised.
 
-    `metrics` are functions of one's own by name; each is called with the `Look` at every evaluation and returns a
-    number, which is kept in the variable `metrics`. `on_look` is called with the `Look` once everything is measured. A
-    run records the source of its metrics by digest and is another run with others (docs/extend.md).
+    Code of one's own (docs/extend.md): `task` is an `OwnTask`; `model` a function that makes a torch module from tokens
+    to logits, with `attention` as in `watch`; `optimizer` a function from parameters to an optimiser; `metrics`
+    functions by name, each called with the `Look` at every evaluation, whose numbers are kept in the variable
+    `metrics`. A run records their source by digest and is another run with other code. `on_look` is called with the
+    `Look` once everything is measured. After a Ctrl-C the run is saved and the same call resumes it.
 
     >>> import tempfile
     >>> from headwise import experiment, train
@@ -56,13 +66,11 @@ def train(
     from headwise.study.runner import execute
 
     told = shown_progress(progress) if report is None else report
-    run = execute(
-        as_run_config(config),
-        out,
-        report=told,
-        notify=notify,
-        stop_asked=stop_asked,
-        on_damage=on_damage,
-        own=OwnCode(metrics=metrics or {}, on_look=on_look),
+    own = OwnCode(
+        task=task, model=model, attention=attention, optimizer=optimizer, metrics=metrics or {}, on_look=on_look
     )
+    with stop_on_interrupt(stop_asked) as stop:
+        run = execute(
+            as_run_config(config), out, report=told, notify=notify, stop_asked=stop, on_damage=on_damage, own=own
+        )
     return load_trajectory(run.path)

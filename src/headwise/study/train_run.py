@@ -87,8 +87,8 @@ def train_run(
 
     def observe(training: Training) -> None:
         if (record := recorder.observe(training)) is not None:
-            nearest = prepared.evaluator.function.names[int(np.argmin(record["kl"]))]
-            loss, excess = float(record["loss"][-1]), float(record["excess_loss"])
+            nearest = prepared.evaluator.function.names[int(np.argmin(record["kl"]))] if "kl" in record else "-"
+            loss, excess = float(record["loss"][-1]), float(record.get("excess_loss", np.nan))
             report(Progress(config.experiment, training.step, config.train.steps, loss, excess, nearest))
         if stop_asked() and training.step < config.train.steps:
             if training.step > training.first:

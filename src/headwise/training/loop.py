@@ -12,7 +12,7 @@ from torch import Tensor
 from headwise.model.engine import Engine
 from headwise.training.batches import steps_per_pass
 from headwise.training.config import TrainConfig
-from headwise.training.optimisers import make_optimiser, make_schedule
+from headwise.training.optimisers import MakeOptimiser, made_by, make_optimiser, make_schedule
 
 
 class Diverged(Exception):
@@ -34,11 +34,17 @@ class Training:
     """The step at which it begins: later than 0 in a branch of another run."""
     batch_loss: float = math.nan
     """Loss of the batch behind the latest step, before that step."""
+    own_optimiser: MakeOptimiser | None = None
+    """Instead of the optimiser that the config names: a function from parameters to one."""
     optimiser: torch.optim.Optimizer = field(init=False)
     schedule: torch.optim.lr_scheduler.ReduceLROnPlateau | None = field(init=False)
 
     def __post_init__(self) -> None:
-        self.optimiser = make_optimiser(self.engine.decoder.parameters(), self.config)
+        model = self.engine.decoder
+        if self.own_optimiser is None:
+            self.optimiser = make_optimiser(model.parameters(), self.config)
+        else:
+            self.optimiser = made_by(self.own_optimiser, model)
         self.schedule = make_schedule(self.optimiser, self.config)
 
     @property
