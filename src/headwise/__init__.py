@@ -149,7 +149,13 @@ def __getattr__(name: str) -> Any:
 
         near = nearest_key(name, __all__) or f"; it has {', '.join(__all__)}"
         raise AttributeError(f"headwise has no {name!r}{near}")
-    return getattr(import_module(_HOME[name]), _OWN_NAMES.get(name, name))
+    try:
+        home = import_module(_HOME[name])
+    except ModuleNotFoundError as error:
+        from headwise.core.extras import missing_extra
+
+        raise missing_extra(error) or error from None
+    return getattr(home, _OWN_NAMES.get(name, name))
 
 
 def __dir__() -> list[str]:

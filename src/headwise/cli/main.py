@@ -21,6 +21,7 @@ from headwise.cli.overrides import take_config_options
 from headwise.cli.signals import Terminated, end_on_sigterm
 from headwise.cli.streams import ReaderGone, finish_stdout, give_up_on_stderr, prepare_streams, put, say
 from headwise.core.errors import HeadwiseError, Interrupted
+from headwise.core.extras import missing_extra
 from headwise.core.glossary import explain
 
 __all__ = ["COMMANDS", "build_parser", "main"]
@@ -127,7 +128,10 @@ def _answer(argv: list[str]) -> int:
         refuse_extra([*unknown, *config_options])
         parser.print_help()
         return 0
-    return COMMANDS[arguments.command].run(arguments, [*unknown, *config_options])
+    try:
+        return COMMANDS[arguments.command].run(arguments, [*unknown, *config_options])
+    except ModuleNotFoundError as error:
+        raise missing_extra(error) or error from None
 
 
 if __name__ == "__main__":

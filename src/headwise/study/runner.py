@@ -12,7 +12,8 @@ from pathlib import Path
 import torch
 
 from headwise.core.errors import CorruptData, RunFailed
-from headwise.model.paths import choose
+from headwise.model import kernel
+from headwise.model.paths import Choice, choose
 from headwise.store import OnDamage, RunDirectory, check_writable
 from headwise.study.branch_parent import find_parent
 from headwise.study.config import RunConfig, window_config
@@ -61,6 +62,7 @@ def execute(
     choice = choose(config.model, config.compute)
     if choice.path == "reference" and config.compute.path != "reference":
         notify(f"{config.experiment}: computed on the reference path, slower: {choice.why}")
+    _name_missing_kernel(choice, config, notify)
     torch.set_num_threads(config.compute.threads)
     if run.path.is_dir():
         with run.writing():  # fails at once on a busy run, so that a waiting process does not sample its data each time
@@ -99,3 +101,15 @@ def _is_over(run: RunDirectory, config: RunConfig, *, on_damage: OnDamage) -> bo
     except (CorruptData, RunFailed):
         return False
     return True
+
+
+_NAMED: set[str] = set()
+"""What was said already in this process about a missing kernel."""
+
+
+def _name_missing_kernel(choice: Choice, config: RunConfig, notify: Notify) -> None:
+    """Say once why training is slower than it could be."""
+    why = kernel.missing() if choice.path == "torch" and config.compute.path == "auto" else None
+    if why is not None and why not in _NAMED:
+        _NAMED.add(why)
+        notify(f"computed by torch alone, several times slower than by the kernel: {why}")

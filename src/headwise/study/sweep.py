@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import Any
 
 from headwise.core.errors import ConfigError
+from headwise.core.extras import require_library
 from headwise.store import check_writable
 from headwise.study.cluster_config import ClusterConfig
 from headwise.study.config import RunConfig, config_hash
@@ -171,6 +172,7 @@ def sweep(
     (['finished', 'finished'], ())
     """
     plan = plan_sweep(config, over=over, zipped=zipped, seeds=seeds, workers=workers, out=out)
+    require_library("torch")
     notify(plan.headline)
     check_writable(plan.out)
     values = {run: _shown(its) for run, its in zip(plan.runs, plan.values, strict=True)}

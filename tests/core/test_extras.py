@@ -1,0 +1,81 @@
+"""Without an extra the core works, and what needs it says so in one line."""
+
+from __future__ import annotations
+
+import doctest
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+from tests.conftest import tiny
+
+import headwise.core.extras
+from headwise.core.extras import EXTRAS
+from headwise.model import kernel
+from headwise.study import runner
+from headwise.study.runner import execute
+
+ROOT = Path(__file__).parents[2]
+RUN = ROOT / "tests" / "browser" / "data" / "minimal" / "0ea5daec-s0"
+WITHOUT = f"""
+import sys
+for name in {tuple(EXTRAS)}: sys.modules[name] = None
+"""
+LEAN = (
+    ["phases", str(RUN)],
+    ["show", str(RUN), "--figure", "run.png"],
+    ["report", str(RUN), "-o", "run.html"],
+    ["flow", "--T", "5", "--t-end", "20"],
+    ["check", "ordering", "--trials", "2", "--workers", "1"],
+    ["reproduce", "--run", str(RUN)],
+)
+
+
+def without_extras(program: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-c", WITHOUT + program], cwd=folder, capture_output=True, text=True)
+
+
+def test_reading_detecting_drawing_and_theory_need_no_extra(tmp_path: Path) -> None:
+    program = f"from headwise.cli.main import main\nfor line in {LEAN!r}: assert main(line) == 0, line"
+    done = without_extras(program, tmp_path)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("line", [["train", "minimal"], ["sweep", "minimal"], ["bench", "--quick"], ["probe", "."]])
+def test_a_command_names_the_extra_that_it_misses(line: list[str], tmp_path: Path) -> None:
+    done = without_extras(f"from headwise.cli.main import main\nsys.exit(main({line!r}))", tmp_path)
+    assert done.returncode == 2
+    assert done.stderr == (
+        "headwise: this needs torch, which is not installed; install it with: pip install 'headwise[train]'\n"
+    )
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_python_names_it_too(tmp_path: Path) -> None:
+    done = without_extras("import headwise\nheadwise.watch", tmp_path)
+    assert "ConfigError: this needs torch" in done.stderr
+
+
+def test_every_extra_that_is_named_exists_and_brings_the_library() -> None:
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
+    for library, extra in EXTRAS.items():
+        names = {re.split(r"[<>=\[;]", one)[0].replace("-", "_") for one in extras[extra]}
+        assert library in names, f"{extra} does not bring {library}"
+    core = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["dependencies"]
+    assert not {re.split(r"[<>=]", one)[0].replace("-", "_") for one in core} & set(EXTRAS)
+
+
+def test_training_names_the_missing_kernel_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kernel, "missing", lambda: "the kernel was not built")
+    monkeypatch.setattr(runner, "_NAMED", set())
+    said: list[str] = []
+    for seed in (0, 1):
+        execute(tiny(seed=seed, train__steps=2), tmp_path, notify=said.append)
+    assert said == ["computed by torch alone, several times slower than by the kernel: the kernel was not built"]
+
+
+def test_examples() -> None:
+    assert doctest.testmod(headwise.core.extras).failed == 0
