@@ -16,6 +16,12 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "names", nargs="*", default=(), metavar="NAME", help="claims and figures (default: the headline set)"
     )
+    parser.add_argument(
+        "--set",
+        choices=("paper", "causal"),
+        default="paper",
+        help="the paper's own claims and figures (default), or causal claims about heads, tested by branches",
+    )
     parser.add_argument("--all", action="store_true", help="every claim and figure")
     parser.add_argument("--list", action="store_true", help="only list the claims and figures")
     parser.add_argument(
@@ -69,6 +75,8 @@ def run(arguments: argparse.Namespace, extra: list[str]) -> int:
 
         print_result(list_claims(arguments.scale), arguments)
         return 0
+    if arguments.set == "causal":
+        return _causal(arguments)
     from headwise.paper.reproduce import judge, reproduce
 
     if arguments.run is not None:
@@ -95,6 +103,24 @@ def run(arguments: argparse.Namespace, extra: list[str]) -> int:
     return 4 if found.failed else 0
 
 
+def _causal(arguments: argparse.Namespace) -> int:
+    from headwise.paper.causal.run import reproduce_causal
+
+    with stop_on_signal() as stop_asked:
+        found = reproduce_causal(
+            arguments.names,
+            scale=arguments.scale,
+            seeds=arguments.seeds,
+            out=arguments.out,
+            into=arguments.into,
+            notify=quietly(arguments),
+            stop_asked=stop_asked,
+        )
+    print_result(found, arguments)
+    say(f"wrote {found.file}")
+    return 0
+
+
 COMMAND = Command(
     "reproduce",
     "every figure and claim of the paper, with a verdict",
@@ -107,6 +133,7 @@ COMMAND = Command(
     ),
     instead={
         "all": 'reproduce("all")',
+        "set": "headwise.paper.causal.run.reproduce_causal(NAMES)",
         "list": "list_claims()",
         "run": "judge(RUN)",
     },
