@@ -28,8 +28,8 @@ CLAIMS = (
         "compensation-matters",
         "compensation matters: with the values of the heads that stay frozen, the offshoot costs more and takes longer",
         "rise of the excess loss after the offshoot, over that between run and sham",
-        f"the loss rises by {cooperation.MORE_THAN_SHAM} times the difference between run and sham, and group 2 is taken "
-        "up later than in the run",
+        f"the loss rises by {cooperation.MORE_THAN_SHAM} times the difference between run and sham, and group 2 is "
+        "taken up later than in the run",
         cooperation.MORE_THAN_SHAM,
         cooperation.judge_compensation,
     ),
@@ -43,7 +43,7 @@ CLAIMS = (
     ),
     CausalClaim(
         "kept",
-        "what is learned is kept: with the head of group 2 ablated, a fourth head takes it up faster than it was learned",
+        "what is learned is kept: with the head of group 2 ablated, a fourth takes it up faster than it was learned",
         "time until another head takes group 2 up, over the time it took first",
         f"another head takes it up in {cooperation.FASTER} of the first time, in the sham none does",
         cooperation.FASTER,
@@ -61,8 +61,8 @@ CLAIMS = (
         "sparsity-is-free",
         "sparsity is free: with specialised heads clamped to their ideal patterns the excess loss falls",
         "gain in excess loss, over what training to step 4000 brings",
-        f"the gain after {cooperation.CLAMPED_FOR} steps is {cooperation.HALF} of what training on brings, or, where that "
-        "brings nothing, larger than the sham's",
+        f"the gain after {cooperation.CLAMPED_FOR} steps is {cooperation.HALF} of what training on brings, or, where "
+        "that brings nothing, larger than the sham's",
         cooperation.HALF,
         cooperation.judge_sparsity,
     ),

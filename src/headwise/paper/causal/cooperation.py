@@ -61,7 +61,7 @@ def judge_order(trial: Trial) -> Judgement:
 
 
 def judge_kept(trial: Trial) -> Judgement:
-    """With four heads, ablate the one of group 2 for good: does another take it up, faster than it was first learned?"""
+    """With four heads, ablate the one of group 2: does another take it up, faster than it was first learned?"""
     run, parent = trial.parent(heads=4)
     learned, left = first_taking(parent, 1), first_taking(parent, 2)
     if learned is None or left is None:
