@@ -55,8 +55,12 @@ def watched_trajectory(
     steps: int = 1000,
     predictors: bool = True,
     tokens: Sequence[Sequence[str]] | None = None,
+    importance: int | None = None,
 ) -> xr.Dataset:
-    """Everything that a watch records, with the noise of a batch of 16 sequences."""
+    """Everything that a watch records, with the noise of a batch of 16 sequences.
+
+    `importance`: at every so many looks, counted from the last one; it rises with the largest role score of a head.
+    """
     random = np.random.default_rng(0)
     times = np.linspace(0, steps, looks).round() if looks > 1 else np.array([float(steps)])
     lags = np.arange(1, LENGTH + 1)
@@ -99,6 +103,17 @@ def watched_trajectory(
         "loss_count": np.full((looks, 2), 16.0),
         "loss_time": np.repeat(times[:, None], 2, axis=1),
     }
+    if importance is not None:
+        measured = np.isin(np.arange(looks), np.arange(looks - 1, -1, -importance))[:, None, None]
+        rise = np.where(measured, scores.max(-1) + 0.5 * (shares.max(-1) > 0.5), np.nan)
+        together = np.where(np.eye(heads, dtype=bool), np.nan, 0.4 * rise[..., None] * rise[..., None, :])
+        variables |= {
+            "head_importance": rise,
+            "head_importance_zero": 1.1 * rise,
+            "head_importance_error": 0.01 + 0 * rise,
+            "pair_redundancy": together,
+            "pair_redundancy_error": 0.01 + 0 * together,
+        }
     coordinates: dict[str, Any] = {
         "step": times,
         "lag": lags,

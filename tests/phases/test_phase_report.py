@@ -15,7 +15,7 @@ from headwise.core.errors import ConfigError
 from headwise.phases.detection import detect
 
 KEYS = {"schema", "stages", "competitive", "offshoots", "compensation", "competition_index", "agreement"}
-KEYS |= {"copying", "specialised", "predictors", "adds", "roles", "transitions", "undecided"}
+KEYS |= {"copying", "specialised", "predictors", "adds", "roles", "transitions", "undecided", "importance"}
 
 
 def permuted(run: xr.Dataset, order: list[int]) -> xr.Dataset:

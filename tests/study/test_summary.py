@@ -6,12 +6,16 @@ import re
 from pathlib import Path
 
 import numpy as np
+import pytest
 import xarray as xr
+from tests.conftest import tiny
 
 from headwise.core.trajectory import assemble, attention_by_group
 from headwise.phases.detection import detect
+from headwise.study.branch import branch
 from headwise.study.summary import final_values, show
 from headwise.study.summary_text import summary_text
+from headwise.study.train import train
 
 RUN = Path(__file__).parents[1] / "browser" / "data" / "minimal" / "0ea5daec-s0"
 GROUPS = [[1, 2], [3, 4], [5, 6]]
@@ -68,3 +72,35 @@ def test_many_heads_fit_80_columns_and_none_is_left_out() -> None:
     assert all(cell in " ".join(text.split()) for cell in first)
     assert text.count("prefix_") == 30
     assert [int(head) for head in re.findall(r"^ +1 +(\d+) ", text, flags=re.MULTILINE)] == list(range(1, 41))
+
+
+def test_a_run_measures_head_importance_and_shows_it(tmp_path: Path) -> None:
+    """At every second evaluation and the last one; the rest of the record is what it is without."""
+    config = tiny(train__steps=6, measure__at__every=2, measure__importance=2)
+    lines: list[str] = []
+    found = train(config, tmp_path / "with", notify=lines.append, progress="off")
+    assert any("head importance takes at most 7 forward passes" in line for line in lines)
+    assert np.isfinite(found["head_importance"].values).all((1, 2)).tolist() == [True, False, True, True]
+    without = train(tiny(train__steps=6, measure__at__every=2), tmp_path / "without", progress="off")
+    assert "head_importance" not in without
+    for name, values in without.data_vars.items():
+        np.testing.assert_array_equal(found[name].values, values.values)
+    summary, other = (show(next((tmp_path / out / "minimal").iterdir())) for out in ("with", "without"))
+    assert "rise of the loss (nats) when a head's output is replaced, at step 6" in str(summary)
+    last = found["head_importance"].values[-1]
+    told = {(one["block"] - 1, one["head"] - 1): one["rise"] for one in summary.final["importance"]["heads"]}
+    assert told == {place: pytest.approx(last[place]) for place in np.ndindex(*last.shape)}
+    assert "importance" not in other.final
+    assert "rise of the loss" not in str(other)
+
+
+@pytest.mark.parametrize("name", ["minimal", "full"])
+def test_importance_in_a_branch_is_that_of_the_model_with_its_actions(name: str, tmp_path: Path) -> None:
+    """A head that is ablated or clamped on the way is measured so: without a silent head nothing is lost."""
+    train(tiny(name, train__steps=6, measure__importance=1), tmp_path, progress="off")
+    (run,) = (tmp_path / name).iterdir()
+    for action in ("ablate:heads=2", "ablate:heads=2:put=mean"):
+        found = branch(run, 3, do=[action], progress="off").branches[0].trajectory
+        importance = found["head_importance"].values[:, 0]
+        assert np.abs(importance[-1, 1]) < 1e-6
+        assert np.abs(importance[-1, [0, 2]]).min() > 1e-6

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 import numpy as np
@@ -118,6 +118,10 @@ class HeldEngine:
         self.held.complete_gradients()
         self.held.change_gradients()
         return loss
+
+    def in_force(self) -> AbstractContextManager[None]:
+        """The decoder as the actions that hold now make it, for measurements that run it themselves."""
+        return self.held.overriding()
 
     def evaluate(self, inputs: torch.Tensor, *, counted: int, visit: Visit) -> AttentionSummary:
         with self.held.overriding():

@@ -77,6 +77,18 @@ def add(parser: argparse.ArgumentParser) -> None:
         help="leave out the induction score",
     )
     parser.add_argument(
+        "--importance",
+        type=_cadence,
+        metavar="N",
+        help="also measure how the loss rises without each head, at every N-th checkpoint and the last one, or `last`",
+    )
+    parser.add_argument(
+        "--importance-of",
+        choices=("heads", "pairs"),
+        default="heads",
+        help="with --importance: also without any two heads of a block together (default: heads alone)",
+    )
+    parser.add_argument(
         "--on-corrupt", choices=("stop", "skip"), default="stop", help="what a damaged checkpoint does (default: stop)"
     )
     parser.add_argument(
@@ -95,6 +107,11 @@ def add(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--json", action="store_true", help="print the result as one JSON document")
     parser.add_argument("-q", "--quiet", action="store_true", help="do not show progress")
+
+
+def _cadence(text: str) -> int | str:
+    """A number of checkpoints, or a word; what it may be is checked where it is used."""
+    return int(text) if text.isascii() and text.isdecimal() else text
 
 
 def run(arguments: argparse.Namespace, extra: list[str]) -> int:
@@ -117,6 +134,8 @@ def run(arguments: argparse.Namespace, extra: list[str]) -> int:
             build=arguments.build,
             seed=arguments.seed,
             induction=arguments.induction,
+            importance=arguments.importance,
+            importance_of=arguments.importance_of,
             on_corrupt=arguments.on_corrupt,
             pickle=arguments.pickle,
             device=arguments.device,

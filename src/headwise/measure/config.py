@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
@@ -57,6 +57,28 @@ class MeasureConfig(Config):
     bayes: Annotated[
         tuple[int, ...], Field(description="compare with the Bayes-optimal predictors that see the first i groups")
     ] = ()
+
+    importance: Annotated[
+        Annotated[int, Field(ge=1)] | Literal["last"] | None,
+        Field(description="measure how the loss rises without each head: at every n-th evaluation, or at the last one"),
+    ] = None
+    importance_of: Annotated[
+        Literal["heads", "pairs"], Field(description="without each head; pairs: also without any two of a block")
+    ] = "heads"
+
+    @model_validator(mode="after")
+    def _pairs_of_something(self) -> Self:
+        if self.importance_of == "pairs" and self.importance is None:
+            raise ValueError(
+                "measure.importance_of = 'pairs' needs measure.importance: a number of evaluations, or last"
+            )
+        return self
+
+    def importance_steps(self, last: int) -> frozenset[int]:
+        """The evaluations of a run that ends at `last` at which head importance is measured."""
+        if self.importance is None:
+            return frozenset()
+        return frozenset([last] if self.importance == "last" else [*self.at.steps(last)[:: self.importance], last])
 
     @field_validator("windows", "bayes", mode="before")
     @classmethod

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 
+from headwise.core.errors import ConfigError
 from headwise.core.trajectory import attention_by_group, check_record, head_overlap
+from headwise.measure.ablations import ImportanceOf, not_measured
 from headwise.measure.attention import by_lag
 from headwise.measure.function import FunctionSpace
+from headwise.measure.importance import decoder_importance
 from headwise.measure.values import align, value_circuits
 from headwise.model.decoder import Decoder
-from headwise.model.engine import Engine
+from headwise.model.engine import Engine, in_force
 from headwise.model.input_rows import InputRows
 
 
@@ -49,16 +52,27 @@ class Evaluator:
         test: InputRows,
         predictors: Mapping[str, np.ndarray],
         teacher: np.ndarray | None,
+        importance_of: ImportanceOf | None = None,
     ) -> None:
-        self.engine, self.task, self.test = engine, task, test
+        """`importance_of`: what records hold of head importance; `None`: nothing."""
+        self.engine, self.task, self.test, self.importance_of = engine, task, test, importance_of
+        if importance_of is not None and not isinstance(engine.decoder, Decoder):
+            raise ConfigError(
+                "measure.importance: head importance of a model of your own is measured by headwise.watch; leave it out"
+            )
         parameter = next(engine.decoder.parameters())
         self.function = FunctionSpace(predictors, teacher=teacher, targets=test.targets, like=parameter)
         self.lags = list(range(1, test.inputs.shape[1] + 1))
         # A window shorter than a group sees only part of it: what it cannot see gets no attention.
         self.groups = [[lag for lag in group if lag <= self.lags[-1]] for group in task.lags]
 
-    def measure(self, *, batch_loss: float, rate: float) -> Evaluation:
-        """Evaluate now. `batch_loss` and `rate` are recorded as the training loop gives them."""
+    def measure(
+        self, *, batch_loss: float, rate: float, importance: Literal["now", "not now"] = "not now"
+    ) -> Evaluation:
+        """Evaluate now. `batch_loss` and `rate` are recorded as the training loop gives them.
+
+        Head importance, which costs more, is measured where it is asked for and NaN elsewhere.
+        """
         self.function.reset()
         summary = self.engine.evaluate(self.test.inputs, counted=self.test.counted, visit=self.function.visit)
         attention_map = summary.map.cpu().numpy()
@@ -73,6 +87,14 @@ class Evaluator:
             "head_overlap": head_overlap(shares),
             "learning_rate": np.asarray(rate),
         }
+        if self.importance_of is not None:
+            decoder, of = self.engine.decoder, self.importance_of
+            assert isinstance(decoder, Decoder)
+            if importance == "now":
+                with in_force(self.engine):
+                    variables |= decoder_importance(decoder, self.test, of=of)
+            else:
+                variables |= not_measured([decoder.config.heads] * len(decoder.layers), of)
         check_record(variables)
         return Evaluation(variables, attention_map)
 

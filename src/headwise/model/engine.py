@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import torch
 from torch import Tensor, nn
@@ -40,6 +41,20 @@ class Engine(Protocol):
     def evaluate(self, inputs: Tensor, *, counted: int, visit: Visit) -> AttentionSummary:
         """Logits without dropout, handed over chunk by chunk, and the attention behind them."""
         ...
+
+
+@runtime_checkable
+class Intervened(Protocol):
+    """An engine whose decoder computes something else than its weights say, during its passes alone."""
+
+    def in_force(self) -> AbstractContextManager[None]:
+        """While inside, the decoder by itself computes what a pass does."""
+        ...
+
+
+def in_force(engine: Engine) -> AbstractContextManager[None]:
+    """Whatever is done to the model in its passes, for a look at the decoder itself."""
+    return engine.in_force() if isinstance(engine, Intervened) else nullcontext()
 
 
 def chunks(rows: int, size: int) -> Iterator[slice]:

@@ -22,6 +22,7 @@ from headwise.phases.config import DEFAULT, Thresholds
 from headwise.phases.events import Events, find_events, open_changes
 from headwise.phases.function import FunctionView, read_function
 from headwise.phases.heads import HeadsView, read_heads
+from headwise.phases.importance import open_importance, read_importance
 from headwise.phases.loss import read_loss_source
 from headwise.phases.loss_source import loss_source
 from headwise.phases.predictor_text import open_comparison
@@ -98,7 +99,9 @@ def detect(run: xr.Dataset, *, groups: Groups = "given", thresholds: Thresholds 
             *loss.undecided,
             *(item for block in events for item in open_changes(block)),
             *open_roles,
+            *open_importance([str(note) for note in attribute(trajectory, "notes") or []]),
         ),
+        importance=read_importance(trajectory),
         found=not isinstance(source, str) and source.found,
     )
 

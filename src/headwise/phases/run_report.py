@@ -16,6 +16,7 @@ from headwise.phases.competition import Span
 from headwise.phases.events import Events
 from headwise.phases.function import FunctionView
 from headwise.phases.heads import HeadsView
+from headwise.phases.importance import Importance
 from headwise.phases.report_frame import ends_of, report_frame
 from headwise.phases.report_json import (
     SCHEMA,
@@ -49,6 +50,7 @@ class RunReport:
     `views` are function, loss and heads; `blocks` and `events` have one entry for each block of heads. The competition
     index is (step, block), and None where no overlap of heads is known. `roles` are what heads take up, `transitions`
     what belongs together, `undecided` what cannot be told; `found` says that patterns were not given as groups.
+    `importance` is which heads the model needs, and None where that was not measured.
     """
 
     start: float
@@ -67,6 +69,7 @@ class RunReport:
     transitions: tuple[Transition, ...] = ()
     undecided: tuple[Undecided, ...] = ()
     found: bool = False
+    importance: Importance | None = None
 
     @property
     def adds(self) -> tuple[Offshoot, ...]:
@@ -146,8 +149,8 @@ class RunReport:
 
     def to_json(self) -> dict[str, Any]:
         """Plain values, ready for `json.dumps`: schema, stages, competitive, offshoots, adds, roles, transitions,
-        undecided, compensation, competition_index, agreement, copying, specialised, predictors. Heads, blocks and
-        groups count from 1; every event has an `interval` of time in which it happens.
+        undecided, compensation, competition_index, agreement, copying, specialised, predictors, importance. Heads,
+        blocks and groups count from 1; every event has an `interval` of time in which it happens.
         """
         several = len(self.events) > 1
         phase = self.competitive
@@ -184,6 +187,7 @@ class RunReport:
             ],
             "specialised": self._specialised(several),
             "predictors": predictors_json(self.function),
+            "importance": None if self.importance is None else self.importance.to_json(),
         }
 
     def rows(self) -> Iterator[dict[str, Any]]:

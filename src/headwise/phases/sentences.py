@@ -1,7 +1,7 @@
 """What a report of one run says in words, in a fixed order; many events of one kind become one sentence.
 
 Transitions come first because they tie events of layers and of the loss together; then phases, offshoots and additions,
-roles, what cannot be told, and what to know about the reading itself.
+roles, which heads are needed, what cannot be told, and what to know about the reading itself.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from headwise.core.events import Offshoot
 from headwise.phases.acquired_roles import RoleEvent
+from headwise.phases.importance_text import importance_sentences
 from headwise.phases.rises import Interval
 from headwise.phases.role_names import head_name, lag_of, role_words
 
@@ -30,6 +31,7 @@ def sentences(report: RunReport) -> Iterator[str]:
     yield from _compensation(report)
     yield from _duplicates(report)
     yield from _roles(report)
+    yield from importance_sentences(report.importance)
     yield from _undecided(report)
     yield from report.function.sentences
     if report.agreement.agrees is not None:
@@ -43,6 +45,7 @@ def event_sentences(report: RunReport) -> Iterator[str]:
     yield from _transitions(report)
     yield from _changes(report.adds, "adds", several=len(report.events) > 1)
     yield from _roles(report)
+    yield from importance_sentences(report.importance)
     yield from _undecided(report)
 
 

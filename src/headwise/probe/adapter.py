@@ -7,9 +7,9 @@ H heads, E head size, D stream.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from torch import Tensor
 
@@ -71,6 +71,27 @@ class Observer(Protocol):
     def note(self, text: str) -> None:
         """Something that a reader of the result must know; shown once."""
         ...
+
+
+@runtime_checkable
+class RewritingObserver(Protocol):
+    """An observer that also changes what the heads of a layer hand to the output matrix, before it is multiplied."""
+
+    def rewrite(self, outputs: Tensor) -> Tensor:
+        """Outputs of the heads of one layer, (B, S, H, E) or (B, S, H·E); what the model is to go on with instead.
+
+        Called once for each layer, before `layer` is called for it. An adapter that does not know where these outputs
+        lie need not call it; then head importance cannot be measured.
+        """
+        ...
+
+
+Rewrite = Callable[[Tensor], Tensor]
+
+
+def rewrite_of(observer: Observer) -> Rewrite | None:
+    """How this observer changes the outputs of heads; `None` for most, which leave them alone."""
+    return observer.rewrite if isinstance(observer, RewritingObserver) else None
 
 
 class Adapter(Protocol):

@@ -82,7 +82,7 @@ class BlockSums:
         seen.total_1HQK = map_HQK[None].to(a_BHQK.dtype)
         self.roles.add(seen)
         self.lag_error.add(seen)
-        self._entropy += _array(_summed(seen.entropy_BHQ, (0, 2)))
+        self._entropy += _array(summed(seen.entropy_BHQ, (0, 2)))
         self._add_first(a_BHQK, valid_BK, valid_BQ)
         self._count += int(valid_BQ.sum())
         previous_BQ = torch.nn.functional.pad(valid_BK, (1, 0))[:, :-1][:, -self.queries :]
@@ -121,7 +121,7 @@ class BlockSums:
         at_first_BHQ = a_BHQK.gather(-1, first_B[:, None, None, None].expand(*a_BHQK.shape[:3], 1))[..., 0]
         position_Q = torch.arange(self.keys - self.queries, self.keys, device=a_BHQK.device)
         later_BQ = valid_BQ & (position_Q > first_B[:, None])
-        self._first += _array(_summed(torch.where(later_BQ[:, None], at_first_BHQ, 0.0), (0, 2)))
+        self._first += _array(summed(torch.where(later_BQ[:, None], at_first_BHQ, 0.0), (0, 2)))
         self._count_first += int(later_BQ.sum())
 
     @property
@@ -187,7 +187,7 @@ def _numbers(attention: Tensor) -> Tensor:
     return attention.detach() if attention.dtype in (torch.float32, torch.float64) else attention.detach().float()
 
 
-def _summed(tensor: Tensor, dim: int | tuple[int, ...]) -> Tensor:
+def summed(tensor: Tensor, dim: int | tuple[int, ...]) -> Tensor:
     """Sum in double precision where the device has it."""
     return tensor.sum(dim) if tensor.device.type == "mps" else tensor.sum(dim, dtype=torch.float64)
 
@@ -195,9 +195,9 @@ def _summed(tensor: Tensor, dim: int | tuple[int, ...]) -> Tensor:
 def _over_sequences(a_BHQK: Tensor) -> Tensor:
     """Sum over sequences; of large maps eight at a time in their own precision, which is six times as fast."""
     if a_BHQK[0].numel() < LARGE_MAP:
-        return _summed(a_BHQK, 0)
+        return summed(a_BHQK, 0)
     parts = [a_BHQK[first : first + 8].sum(0) for first in range(0, len(a_BHQK), 8)]
-    return _summed(torch.stack(parts), 0)
+    return summed(torch.stack(parts), 0)
 
 
 def _array(tensor: Tensor) -> np.ndarray:
@@ -216,7 +216,7 @@ def _by_lag(map_HQK: Tensor) -> np.ndarray:
 
 def lag_chance(shown: Shown) -> tuple[np.ndarray, int]:
     """Attention by lag of even attention, summed over queries, for every lag of a square map; how many queries."""
-    return shown.once("lag chance", lambda: (_by_lag(_summed(shown.even_BHQK, 0))[0], int(shown.counted_BQ.sum())))
+    return shown.once("lag chance", lambda: (_by_lag(summed(shown.even_BHQK, 0))[0], int(shown.counted_BQ.sum())))
 
 
 def _gram(writes: HeadWrites, valid_BQ: Tensor) -> np.ndarray:

@@ -108,7 +108,10 @@ def probe_checkpoints(
                         probe = new_probe([local] if on_hub else stored)
                     opened = open_checkpoint(local, pickle=pickle)
                     content = opened.identity()
-                    record = _look(probe, opened.model(device), checkpoint)
+                    due = probe.importance is not None and (
+                        checkpoint is stored[-1] or probe.importance.due(stored.index(checkpoint))
+                    )
+                    record = _look(probe, opened.model(device), checkpoint, importance="now" if due else "not now")
             except CorruptData as error:
                 if on_corrupt == "stop":
                     raise CorruptData(f"{error}; pass --on-corrupt skip to go on without it") from error
@@ -230,13 +233,18 @@ def _probe(
         corpus=counted,
         examples=config.examples,
         decode=read_tokenizer(stored[0].path) if config.examples else None,
+        importance=config.importance,
+        importance_of=config.importance_of or "heads",
+        say=notify,
     )
 
 
-def _look(probe: Probe, model: Any, checkpoint: StoredModel) -> dict[str, np.ndarray]:
+def _look(
+    probe: Probe, model: Any, checkpoint: StoredModel, *, importance: Literal["now", "not now"]
+) -> dict[str, np.ndarray]:
     try:
         with offline():
-            record = probe.look(model)
+            record = probe.look(model, importance=importance)
     except (HeadwiseError, OSError, MemoryError):
         raise
     except Exception as error:  # what odd settings make a model's own code raise is open-ended

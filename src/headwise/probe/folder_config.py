@@ -10,6 +10,7 @@ from pydantic import Field
 
 from headwise.core.config import Config, validated
 from headwise.core.errors import ConfigError
+from headwise.measure.ablations import Cadence, ImportanceOf, check_importance
 from headwise.probe.probing import Induction
 from headwise.probe.sequences import Kind
 from headwise.probe.token_classes import Classes, classes_digest
@@ -33,6 +34,11 @@ class FolderConfig(Config):
     classes: Annotated[str | None, Field(description="digest of the token classes")] = None
     step_pattern: Annotated[str | None, Field(description="where a name has its step, if not as usual")] = None
     build: Annotated[str | None, Field(description="module:function that builds the model of a file")] = None
+    importance: Annotated[
+        Annotated[int, Field(ge=1)] | Literal["last"] | None,
+        Field(description="at which checkpoints head importance is measured: every so many and the last one"),
+    ] = None
+    importance_of: Annotated[ImportanceOf | None, Field(description="of heads alone, or of pairs too")] = None
     seed: Annotated[int, Field(ge=0)] = 0
 
 
@@ -50,15 +56,19 @@ def folder_config(
     examples: int = 2,
     step_pattern: str | None = None,
     build: str | None = None,
+    importance: Cadence | None = None,
+    importance_of: ImportanceOf = "heads",
 ) -> FolderConfig:
     """The settings of a probe; files of tokens are named by their content."""
+    check_importance(importance, importance_of)
     shown = file_digest(tokens, option="--tokens") if isinstance(tokens, Path) else tokens
     counted = None if corpus is None else file_digest(corpus, option="--corpus")
     values = {"source": folder.resolve().name, "tokens": shown, "sequences": sequences, "length": length}
     named = None if classes is None else classes_digest(classes)
     kept = {"lags": lags, "induction": induction, "corpus": counted, "classes": named}
-    kept |= {"examples": examples, "seed": seed}
-    return validated(FolderConfig, {**values, **kept, "step_pattern": step_pattern, "build": build})
+    kept |= {"examples": examples, "seed": seed, "step_pattern": step_pattern, "build": build}
+    measured = {"importance": importance, "importance_of": None if importance is None else importance_of}
+    return validated(FolderConfig, {**values, **kept, **measured})
 
 
 def file_digest(path: Path, *, option: str) -> str:

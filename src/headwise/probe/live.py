@@ -26,6 +26,7 @@ from headwise.core.look import Look, Metric, OnLook, call_on_look
 from headwise.core.named_options import named_options
 from headwise.core.own_metrics import checked_metrics, measure_metrics, metric_coordinates
 from headwise.core.trajectory import assemble
+from headwise.measure.ablations import Cadence, ImportanceOf
 from headwise.probe.adapter import Adapter
 from headwise.probe.kept_looks import KeptLooks
 from headwise.probe.look_loss import LossValue
@@ -68,6 +69,7 @@ class Watch:
         self._schedule = make_schedule(every)
         self._steps: list[int] = []
         self._records: list[dict[str, np.ndarray]] = []
+        self._importance_measured = False
         self._training = TrainingLosses()
         self._losses: dict[str, list[LossValue]] = {split: [] for split in SPLITS}
         self._examples = KeptLooks()
@@ -98,8 +100,11 @@ class Watch:
 
     def end(self) -> None:
         """Take a last look if the last step was not on the schedule; `with` does it."""
-        if self.steps_counted is not None and self.steps_counted != self._steps[-1]:
-            self._look()
+        if self.steps_counted is not None:
+            if self.steps_counted != self._steps[-1]:
+                self._look(importance="now")
+            elif not self._importance_measured:
+                self._records[-1] |= self.probe.head_importance(self.model)
         self.steps_counted = None
 
     def step(self, loss: float | Tensor | None = None) -> None:
@@ -206,10 +211,14 @@ class Watch:
     def _coordinates(self) -> dict[str, Any]:
         return {**self.probe.coordinates(), **metric_coordinates(self.metrics)}
 
-    def _look(self) -> None:
+    def _look(self, *, importance: Literal["now", "not now"] = "not now") -> None:
         assert self.steps_counted is not None
         step = self.steps_counted
-        record = self.probe.look(self.model)
+        wanted = self.probe.importance
+        if wanted is not None and wanted.due(len(self._steps)):
+            importance = "now"
+        self._importance_measured = importance == "now"
+        record = self.probe.look(self.model, importance=importance)
         begun = float(self._steps[-1]) if self._steps else float(step)
         look = self.probe.loss or LossValue()
         validation = validation_loss(self.probe, self.model, self.validation)
@@ -255,6 +264,8 @@ def watch(
     induction: Induction = "on",
     examples: int | Sequence[int] = 2,
     decode: Any = None,
+    importance: Cadence | None = None,
+    importance_of: ImportanceOf = "heads",
     attention: str | None = None,
     adapter: Adapter | None = None,
     metrics: Mapping[str, Metric] | None = None,
@@ -266,17 +277,19 @@ def watch(
     attention. `tokens`: the batch shown at every look, (sequences, positions), or a mapping of the model's keyword
     arguments (`attention_mask` marks padding, `labels` are what a loss is taken from); it is copied. `every`: optimiser
     steps between looks, "auto" (denser at first and where something changes), or the steps to look at. `validation`:
-    another batch whose loss is taken at every look, or a function of the model that gives one. `corpus`: token
-    ids on which n-gram predictors are counted, for the model's distance to each at every look. `classes`: token ids by
-    name, such as {"newline": [10]}, each a role of its own. `queries`: count the last so many positions only. `lags`:
-    how far back attention is kept by lag. `induction`: whether each look also takes an induction score on sequences
-    that repeat themselves. `examples`: of how many of the first sequences, or of which (counted from 1), the attention
-    maps of a few looks are kept for the page. `decode`: a tokenizer, a function from ids to text or a list of texts by
-    id, so that the page shows words instead of ids. `attention`: for attention written by hand, the modules whose
-    output is the weights, such as "layers.*.attn_dropout". `adapter`: instead of the one that claims the model.
-    `metrics`: functions of one's own by name; each is called with the `Look`, in evaluation mode without gradients, and
-    returns a number. `on_look`: called with the `Look` once everything is measured, such as a `Tracker`. A compiled
-    model is looked at without its compiled code, and keeps it.
+    another batch whose loss is taken at every look, or a function of the model that gives one. `corpus`: token ids on
+    which n-gram predictors are counted, for the model's distance to each at every look. `classes`: token ids by name,
+    such as {"newline": [10]}, each a role of its own. `queries`: count the last so many positions only. `lags`: how far
+    back attention is kept by lag. `induction`: whether each look also takes an induction score on sequences that repeat
+    themselves. `examples`: of how many of the first sequences, or of which (counted from 1), the attention maps of a
+    few looks are kept for the page. `decode`: a tokenizer, a function from ids to text or a list of texts by id, so
+    that the page shows words instead of ids. `importance`: also measure how the loss on the batch rises without each
+    head, at every so many looks and at the last one, or "last"; two passes for each head. `importance_of`: "pairs" adds
+    one for any two heads of a block, for heads that stand in for each other. `attention`: for attention written by
+    hand, the modules whose output is the weights, such as "layers.*.attn_dropout". `adapter`: instead of the one that
+    claims the model. `metrics`: functions of one's own by name; each is called with the `Look`, in evaluation mode
+    without gradients, and returns a number. `on_look`: called with the `Look` once everything is measured, such as a
+    `Tracker`. A compiled model is looked at without its compiled code, and keeps it.
 
     >>> import torch
     >>> from headwise import watch
@@ -302,6 +315,9 @@ def watch(
         corpus=corpus,
         examples=examples,
         decode=decode,
+        importance=importance,
+        importance_of=importance_of,
         adapter=adapter,
+        say=lambda text: warnings.warn(f"headwise: {text}", stacklevel=7),
     )
     return Watch(model, probe, every=every, validation=as_validation(validation), metrics=metrics, on_look=on_look)

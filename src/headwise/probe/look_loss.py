@@ -12,6 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from headwise.measure.ablations import SequenceLosses
 from headwise.probe.adapter import Batch
 
 IGNORED = -100
@@ -61,6 +62,12 @@ class LookLoss:
         ]
         self._sums.append(torch.stack(sums).cpu().double().numpy())
         self._counts.append(counted_BS.sum(1).cpu().double().numpy())
+
+    def by_sequence(self) -> SequenceLosses | None:
+        """Sums over the counted tokens of each sequence; `None` without any target."""
+        if not self._sums or not any(counts.any() for counts in self._counts):
+            return None
+        return SequenceLosses(np.concatenate(self._sums), np.concatenate(self._counts))
 
     def value(self) -> LossValue | None:
         """Mean over all counted tokens, with the spread of the sequences' own means; `None` without any target."""

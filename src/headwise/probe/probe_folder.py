@@ -12,7 +12,9 @@ from headwise.core.head_counts import counted_heads, counts_attribute, head_coun
 from headwise.core.named_options import named_options
 from headwise.core.plain import plain
 from headwise.core.text import text_table, wrap
+from headwise.measure.ablations import Cadence, ImportanceOf
 from headwise.phases.detection import detect
+from headwise.phases.importance_text import importance_sentences
 from headwise.probe.folder import OnCorrupt, equal_checkpoints, probe_checkpoints, skipped_steps
 from headwise.probe.folder_config import folder_config
 from headwise.probe.probing import Induction
@@ -66,14 +68,17 @@ class ProbedFolder:
         lines = [document["run"], wrap(f"{document['model']}: {counted}")]
         lines += [wrap(f"skipped step {item['step']}: {item['reason']}") for item in document["skipped"]]
         lines += [wrap(f"steps {', '.join(map(str, same))} have the same weights") for same in document["equal"]]
-        rows = [[_cell(head[column]) for column in COLUMNS] for head in document["final"]]
+        measured = any("importance" in head for head in document["final"])
+        columns = (*COLUMNS, "importance") if measured else COLUMNS
+        rows = [[_cell(head[column]) for column in columns] for head in document["final"]]
         lines += ["", "heads at the last checkpoint (lag 1 is the token itself)"]
-        lines += [text_table(COLUMNS, rows, align="r" * len(COLUMNS), repeat=2), ""]
+        lines += [text_table(columns, rows, align="r" * len(columns), repeat=2), ""]
         for offshoot in document["report"]["offshoots"]:
             block = f"block {offshoot['block']} " if "block" in offshoot else ""
             move = f"leaves lags {offshoot['from']} for {offshoot['to']}"
             lines.append(wrap(f"step {offshoot['step']:g}: {block}head {offshoot['head']} {move}", hanging="  "))
-        lines += [wrap(sentence, hanging="  ") for sentence in self.report.function.sentences]
+        told = (*self.report.function.sentences, *importance_sentences(self.report.importance))
+        lines += [wrap(sentence, hanging="  ") for sentence in told]
         lines += [wrap(f"note: {note}", hanging="  ") for note in document["report"]["agreement"]["notes"]]
         return "\n".join(lines).rstrip()
 
@@ -95,6 +100,8 @@ def probe_folder(
     build: str | None = None,
     seed: int = 0,
     induction: Induction = "on",
+    importance: Cadence | None = None,
+    importance_of: ImportanceOf = "heads",
     on_corrupt: OnCorrupt = "stop",
     pickle: Pickle = "refuse",
     device: str = "cpu",
@@ -109,7 +116,9 @@ def probe_folder(
     how far back attention is kept. `corpus` is another such file, on which n-gram predictors are counted for the
     model's distance to each. `classes` is a JSON file of token ids by name, such as {"newline": [10]}, or such a
     mapping: each is a role of its own. Of the first `examples` sequences the attention maps of up to twelve checkpoints
-    are kept for the page, with their tokens where a checkpoint has a tokenizer.json.
+    are kept for the page, with their tokens where a checkpoint has a tokenizer.json. `importance` also measures how the
+    loss rises without each head, at every so many checkpoints and at the last one, or at the "last" alone;
+    `importance_of` "pairs" also without any two heads of a block.
 
     The step of a checkpoint is read from its name (checkpoint-100, step1000, epoch=0-step=500, 1000) or by the regular
     expression `step_pattern`. With `build`, "module:function", the folder holds files of torch (.pt, .pth, .ckpt), read
@@ -145,6 +154,8 @@ def probe_folder(
         examples=examples,
         step_pattern=step_pattern,
         build=build,
+        importance=importance,
+        importance_of=importance_of,
         seed=seed,
     )
     run = probe_checkpoints(
@@ -183,6 +194,7 @@ def final_heads(trajectory: xr.Dataset) -> list[dict[str, Any]]:
                     "share": plain(shares.values[best]),
                     "entropy": plain(one["attention_entropy"].values),
                     **{str(p): plain(one["attention_on"].sel(place=p).values) for p in one["place"].values},
+                    **({"importance": plain(one["head_importance"].values)} if "head_importance" in one else {}),
                 }
             )
     return heads

@@ -18,7 +18,7 @@ from headwise.store import RunDirectory, RunIdentity, find_run
 from headwise.store.cures import to_be_removed
 
 FIRST = "first"
-LATER = ("step_pattern", "build")
+LATER = ("step_pattern", "build", "importance", "importance_of")
 NOT_CONTENT = ("source", "seed")
 """The folder's name is a label, and the seed stands beside the content."""
 

@@ -6,7 +6,7 @@ known here: `headwise.phases` finds the patterns.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
@@ -16,10 +16,13 @@ from headwise.baselines.predictors import NAMES
 from headwise.core.errors import ConfigError
 from headwise.core.head_counts import counted_heads, counts_attribute, stack_heads
 from headwise.core.trajectory import check_record, head_overlap
+from headwise.measure.ablations import Cadence, ImportanceOf, check_importance
+from headwise.phases.importance import CANNOT
 from headwise.probe.adapter import Adapter, Batch
 from headwise.probe.adapters import find_adapter
 from headwise.probe.block_sums import PLACES, BlockSums
 from headwise.probe.example_maps import ExampleMaps, chosen_rows
+from headwise.probe.importance import HeadImportance
 from headwise.probe.look_loss import LossValue
 from headwise.probe.observers import LayerSums, LossAlone, RoleAlone, token_ids
 from headwise.probe.predictor_distances import PredictorDistances
@@ -75,13 +78,18 @@ class Probe:
         corpus: Any = None,
         examples: int | Sequence[int] = 2,
         decode: Any = None,
+        importance: Cadence | None = None,
+        importance_of: ImportanceOf = "heads",
         adapter: Adapter | None = None,
+        say: Callable[[str], None] = lambda text: None,
     ) -> None:
+        """`say` is told once, before it is measured, what head importance costs."""
         for name, count in (("lags", lags), ("queries", queries)):
             if (count is not None or name == "lags") and (not isinstance(count, int) or count < 1):
                 raise ConfigError(f"{name} = {count!r} must be a whole number of at least 1")
         if induction not in get_args(Induction):
             raise ConfigError(f"induction = {induction!r} must be 'on' or 'off'")
+        check_importance(importance, importance_of)
         self.batch = as_batch(tokens)
         self.queries, self.lags, self.induction, self.adapter = queries, lags, induction, adapter
         self.roles = all_roles(classes)
@@ -89,15 +97,20 @@ class Probe:
         rows = chosen_rows(examples, self.batch)
         self.examples = ExampleMaps(self.batch, rows, decode=decode) if rows else None
         self.example_maps: np.ndarray | None = None
+        self.importance = None if importance is None else HeadImportance(importance, of=importance_of, queries=queries)
         self.layout: Layout | None = None
         self.loss: LossValue | None = None
         self._repeated_length = min(self.batch.tokens.shape[1], LONGEST_REPEATED)
         self._role_queries: dict[str, int] = {}
+        self._say, self._ahead = say, False
         self.notes: list[str] = []
         self.left_out: list[str] = []
 
-    def look(self, model: Any) -> dict[str, np.ndarray]:
-        """Variables of one record, without their `step` dimension. The model is left as it was."""
+    def look(self, model: Any, *, importance: Literal["now", "not now"] = "not now") -> dict[str, np.ndarray]:
+        """Variables of one record, without their `step` dimension. The model is left as it was.
+
+        `importance`: whether head importance, where it is asked for at all, is measured at this look.
+        """
         model = unwrapped(model)
         require_weights(model)
         adapter = self.adapter or find_adapter(model)
@@ -121,15 +134,36 @@ class Probe:
                 adapter.show(model, part, sums)
             induction = self._induction(adapter, model, batch, sums)
         for text in sums.notes:
-            self._note(text)
-            if text not in self.left_out:
-                self.left_out.append(text)
+            self._note_left_out(text)
         if not sums.blocks:
             raise ConfigError(f"no attention was seen: {adapter.advice(model)}")
         self.loss = sums.loss.value()
         self.example_maps = None if self.examples is None else self.examples.take()
         record = self._record(sums, induction, adapter=adapter.name, model=type(model).__name__)
-        return record | self._predictor_distances(ahead=sums.ahead)
+        self._ahead = sums.ahead
+        return record | self._predictor_distances(ahead=sums.ahead) | self.head_importance(model, importance=importance)
+
+    def head_importance(self, model: Any, *, importance: Literal["now", "not now"] = "now") -> dict[str, np.ndarray]:
+        """Variables of head importance alone, for the model of the last look; none where it is not asked for."""
+        if self.importance is None:
+            return {}
+        model, layout = unwrapped(model), self._known()
+        cost = self.importance.first_cost(heads=layout.heads_by_layer)
+        if cost is not None:
+            self._say(cost)
+        with state_restored(model):
+            found = self.importance.record(
+                self.adapter or find_adapter(model),
+                model,
+                on_device(self.batch, device_of(model)),
+                heads=layout.heads_by_layer,
+                ahead=self._ahead,
+                now=importance == "now",
+            )
+        if self.importance.problem is not None:
+            self._note_left_out(f"{CANNOT}{self.importance.problem}")
+        check_record(found)
+        return found
 
     def batch_loss(self, model: Any, batch: Batch) -> LossValue | None:
         """The loss on another batch, as a look takes it on its own; `None` where it cannot be had."""
@@ -256,9 +290,7 @@ class Probe:
         if not found:
             reason = "it looks ahead, so it does not predict the next token" if ahead else "its output has no logits"
             text = f"predictors: the model cannot be compared with n-gram predictors: {reason}"
-            self._note(text)
-            if text not in self.left_out:
-                self.left_out.append(text)
+            self._note_left_out(text)
         for text in self.distances.notes:
             self._note(text)
         check_record(found)
@@ -284,6 +316,12 @@ class Probe:
         ahead = float(np.nan_to_num(shares[..., lags < 1]).sum()) > 0
         furthest = min(self.lags, int(lags[-1]))
         return tuple(range(2 - furthest if ahead else 1, furthest + 1))
+
+    def _note_left_out(self, text: str) -> None:
+        """A note on something that was asked for and is not there: a watch warns of it."""
+        self._note(text)
+        if text not in self.left_out:
+            self.left_out.append(text)
 
     def _note(self, text: str) -> None:
         if text not in self.notes:

@@ -67,6 +67,9 @@ def watch_config(w: Watch, *, label: str | None, seed: int) -> dict[str, Any]:
         "roles": [role.name for role in probe.roles],
         "predictors": probe.distances is not None,
         **({"metrics": list(w.metrics)} if w.metrics else {}),
+        # A watch without it is named as it was before there was any.
+        **({} if probe.importance is None else {"importance": probe.importance.cadence}),
+        **({} if probe.importance is None else {"importance_of": probe.importance.of}),
         "tokens": hashlib.sha256(shown.tobytes()).hexdigest(),
         "seed": seed,
     }

@@ -8,6 +8,7 @@ import numpy as np
 
 from headwise.core.text import wrap
 from headwise.phases.heads_now import heads_now, heads_text
+from headwise.phases.importance_text import importance_parts
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -25,6 +26,7 @@ def watch_text(seen: Layout, trajectory: xr.Dataset) -> str:
     if found:
         last = f"{trajectory['step'].values[-1]:g}"
         parts += ["", f"what each head looks at most, at step {last} (L0H0 is block 1, head 1)", heads_text(found)]
+    parts += importance_parts(trajectory)
     return "\n".join(parts)
 
 

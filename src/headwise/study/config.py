@@ -27,6 +27,8 @@ LARGEST_MODEL = 4 * 2**30
 YOUNGER_KEYS: tuple[tuple[str, str, Any], ...] = (
     # part of the config, its key, and the value with which results are those from before the key existed
     ("measure", "window_samples", None),
+    ("measure", "importance", None),
+    ("measure", "importance_of", "heads"),
     ("task", "features_digest", None),
 )
 
@@ -170,5 +172,7 @@ def window_config(config: RunConfig, window: int) -> RunConfig:
             "measure.bayes": (),
             "own": None,
             "branch": None,
+            "measure.importance": None,
+            "measure.importance_of": "heads",
         }
     )

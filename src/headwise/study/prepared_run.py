@@ -151,7 +151,14 @@ class PreparedRun:
         shape = (*rows.targets.shape, config.task.d)
         laws = {name: table[:, start:].reshape(shape) for name, table in tables.items()}
         teacher = None if truth is None else laws[truth]
-        return Evaluator(self.engine, task=self.task, test=rows, predictors=laws, teacher=teacher)
+        return Evaluator(
+            self.engine,
+            task=self.task,
+            test=rows,
+            predictors=laws,
+            teacher=teacher,
+            importance_of=None if config.measure.importance is None else config.measure.importance_of,
+        )
 
     def _draw(self, count: int, rng: np.random.Generator) -> np.ndarray:
         return self.task.draw(count, rng) if isinstance(self.task, OwnTask) else sample(self.task, count, rng)

@@ -21,6 +21,7 @@ class Recorder:
 
     def __init__(self, evaluator: Evaluator, config: MeasureConfig, *, last: int, own: OwnCode = NOTHING) -> None:
         self.evaluator, self.config, self.last, self.own = evaluator, config, last, own
+        self._importance_steps = config.importance_steps(last)
         self._steps: list[int] = []
         self._records: list[dict[str, np.ndarray]] = []
         self._snapshot_steps: list[int] = []
@@ -33,7 +34,11 @@ class Recorder:
         snapshot_due = self.config.snapshots.due(step, self.last)
         if not due and not snapshot_due:
             return None
-        evaluation = self.evaluator.measure(batch_loss=training.batch_loss, rate=training.rate)
+        evaluation = self.evaluator.measure(
+            batch_loss=training.batch_loss,
+            rate=training.rate,
+            importance="now" if due and step in self._importance_steps else "not now",
+        )
         if snapshot_due:
             self._snapshot_steps.append(step)
             self._maps.append(evaluation.attention_map.astype(np.float32))

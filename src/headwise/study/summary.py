@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from headwise.core.plain import plain
 from headwise.core.readings import with_reading
+from headwise.phases.importance import read_importance
 from headwise.store import RunDirectory, RunStatus, load_trajectory, run_status, steps_done
 from headwise.store.given_source import given_source, source_kind
 from headwise.study.summary_text import summary_text
@@ -21,7 +22,8 @@ class RunSummary:
     """A stored run; `str` of this is what `headwise show` prints.
 
     `final` has the step, the losses, distances and attention of the last evaluation, and in `copies` the pattern that
-    each head of each block copies by then, as the phase report defines it (None: nothing). It is empty, and there is
+    each head of each block copies by then, as the phase report defines it (None: nothing), in
+    `importance` the rise of the loss without each head where that was measured. It is empty, and there is
     no trajectory, before the first measurement. A netCDF file or a Zarr store has the status "file" and no config.
     """
 
@@ -92,6 +94,8 @@ def final_values(trajectory: xr.Dataset) -> dict[str, Any]:
             values[name] = {str(k): plain(v) for k, v in zip(labels, variable.values, strict=True)}
         else:
             values[name] = plain(variable.values)
+    if (importance := read_importance(trajectory)) is not None:
+        values["importance"] = importance.to_json()
     if "attention_by_group" in last:
         from headwise.phases.detection import detect
 

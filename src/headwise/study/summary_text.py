@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from headwise.core.text import NO_BREAK, text_table, wrap
 from headwise.phases.heads_now import heads_now, heads_text
+from headwise.phases.importance_text import importance_parts
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -30,6 +31,8 @@ def summary_text(title: str, final: Mapping[str, Any], trajectory: xr.Dataset | 
         parts.append(moments_table(trajectory))
     elif trajectory is not None and trajectory.sizes.get("step"):
         parts += watched_parts(final, trajectory)
+    if trajectory is not None:
+        parts += importance_parts(trajectory)
     return "\n".join(parts)
 
 

@@ -15,8 +15,10 @@ import torch
 
 from headwise.core.errors import Interrupted
 from headwise.core.own_metrics import metric_coordinates
+from headwise.measure.ablations import cost_text, when_text
 from headwise.store import OnDamage, RunDirectory, describe_run, now
 from headwise.study.branch_start import begin_branch
+from headwise.study.config import RunConfig
 from headwise.study.kernel_change import kernel_change, kernel_of
 from headwise.study.own_code import OwnCode
 from headwise.study.prepared_run import PreparedRun
@@ -77,6 +79,8 @@ def train_run(
         begin_branch(prepared, parent, notify=notify)
     started = now()
     _log_beginning(prepared, run, "started" if checkpoint is None else "resumed", notify=notify)
+    if config.measure.importance is not None:
+        notify(f"{config.experiment}: {_importance_cost(config)}")
     recorder = Recorder(prepared.evaluator, config.measure, last=config.train.steps, own=own)
 
     def save(training: Training) -> None:
@@ -122,6 +126,15 @@ def train_run(
             engine=prepared.engine.name,
         )
     )
+
+
+def _importance_cost(config: RunConfig) -> str:
+    """What head importance costs; heads share all that is computed before their own block."""
+    measure, model = config.measure, config.model
+    assert measure.importance is not None
+    cost = cost_text([model.heads] * model.blocks, measure.importance_of)
+    when = when_text(measure.importance, "evaluation")
+    return f"head importance takes at most {cost} of the test sequences on the reference path, {when}"
 
 
 def _log_beginning(

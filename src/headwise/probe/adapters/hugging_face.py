@@ -19,7 +19,7 @@ import torch
 from torch import Tensor, nn
 
 from headwise.core.errors import ConfigError
-from headwise.probe.adapter import Batch, HeadWrites, Layer, Observer
+from headwise.probe.adapter import Batch, HeadWrites, Layer, Observer, rewrite_of
 from headwise.probe.adapters.scaled_dot_product import ScaledDotProducts
 
 OUTPUT_NAMES = ("o_proj", "c_proj", "dense", "out_proj", "out_lin", "wo")
@@ -108,6 +108,7 @@ class _Catch:
 
     def __init__(self, batch: Batch, observer: Observer) -> None:
         self._batch, self._observer = batch, observer
+        self._rewrite = rewrite_of(observer)
         self._hidden: Tensor | None = None
         self._written: tuple[Tensor, nn.Module] | None = None
         self.layers = 0
@@ -119,8 +120,11 @@ class _Catch:
     def watching(self, module: nn.Module, name: str) -> Iterator[None]:
         """Hooks on one attention module and on the matrices after its heads, for one pass."""
 
-        def before_output(output: nn.Module, args: tuple[Any, ...]) -> None:
+        def before_output(output: nn.Module, args: tuple[Any, ...]) -> tuple[Any, ...] | None:
             self._written = (args[0], output)
+            if self._rewrite is None or args[0].ndim != 3:
+                return None
+            return (self._rewrite(args[0]), *args[1:])
 
         def after(module: nn.Module, args: tuple[Any, ...], output: Any) -> None:
             weights = _weights(output)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import torch
 from torch import Tensor, nn
 
 from headwise.core.errors import ConfigError
-from headwise.model.decoder import Attention, Decoder, one_head
-from headwise.probe.adapter import Batch, HeadWrites, Layer, Observer
+from headwise.measure.head_outputs import head_outputs, written
+from headwise.model.decoder import Attention, Decoder
+from headwise.probe.adapter import Batch, HeadWrites, Layer, Observer, rewrite_of
 
 
 class OwnDecoder:
@@ -42,23 +42,18 @@ class OwnDecoder:
 
 
 def _after(name: str, observer: Observer) -> Any:
-    def hook(module: nn.Module, args: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> None:
+    rewrite = rewrite_of(observer)
+
+    def hook(module: nn.Module, args: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor] | None:
         assert isinstance(module, Attention)
-        a_BHQS = output[1]
-        observer.layer(Layer(name, a_BHQS, writes=_writes(module, args[0], a_BHQS)))
+        y_BQO, a_BHQS = output
+        z_BQHE = head_outputs(module, args[0], a_BHQS)
+        instead = None if rewrite is None else y_BQO + written(module, rewrite(z_BQHE) - z_BQHE)
+        matrix = module.output_OHE if module.config.output == "on" else None
+        observer.layer(Layer(name, a_BHQS, writes=HeadWrites(z_BQHE, matrix)))
+        return None if instead is None else (instead, a_BHQS)
 
     return hook
-
-
-def _writes(attention: Attention, x_BSD: Tensor, a_BHQS: Tensor) -> HeadWrites:
-    heads = []
-    for head in range(attention.config.heads):
-        v_BSE = x_BSD @ one_head(attention.value_HED, head).T
-        if attention.config.attention_bias == "on":
-            v_BSE = v_BSE + attention.value_bias_HE[head]
-        heads.append(a_BHQS[:, head] @ v_BSE)
-    output = attention.output_OHE if attention.config.output == "on" else None
-    return HeadWrites(torch.stack(heads, dim=2), output)
 
 
 ADAPTER = OwnDecoder()

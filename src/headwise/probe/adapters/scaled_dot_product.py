@@ -18,21 +18,28 @@ from torch.overrides import TorchFunctionMode
 from headwise.core.errors import ConfigError
 
 Seen = Callable[[Tensor], None]
+Change = Callable[[Tensor], Tensor]
 
 
 class ScaledDotProducts(TorchFunctionMode):
-    """Calls `seen` with the weights, (B, H, Q, K), of every scaled dot-product attention inside."""
+    """Calls `seen` with the weights, (B, H, Q, K), of every scaled dot-product attention inside.
 
-    def __init__(self, seen: Seen) -> None:
+    `change`: what the heads put out of a sequence's attention to itself, (B, Q, H, E), and what to go on with instead.
+    """
+
+    def __init__(self, seen: Seen, change: Change | None = None) -> None:
         super().__init__()
-        self._seen = seen
+        self._seen, self._change = seen, change
 
     def __torch_function__(
         self, func: Any, types: Sequence[type], args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None
     ) -> Any:
         result = func(*args, **(kwargs or {}))
         if func is functional.scaled_dot_product_attention:
-            self._seen(explicit_weights(*args, **(kwargs or {})))
+            weights = explicit_weights(*args, **(kwargs or {}))
+            if self._change is not None and weights.shape[-2] == weights.shape[-1]:
+                result = self._change(result.transpose(1, 2)).transpose(1, 2)
+            self._seen(weights)
         return result
 
 

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from headwise.core.errors import ConfigError
-from headwise.probe.adapter import Batch, HeadWrites, Layer, Observer
+from headwise.probe.adapter import Batch, HeadWrites, Layer, Observer, Rewrite, rewrite_of
 from headwise.probe.adapters.scaled_dot_product import ScaledDotProducts
 
 SIGNATURE = inspect.signature(nn.MultiheadAttention.forward)
@@ -43,7 +43,7 @@ class TorchModules:
         cross = {id(layer.multihead_attn) for layer in layers}
         with ExitStack() as stack:
             stack.enter_context(no_fused_path())
-            stack.enter_context(ScaledDotProducts(seen))
+            stack.enter_context(ScaledDotProducts(seen, rewrite_of(observer)))
             for name, module in model.named_modules():
                 if not isinstance(module, nn.MultiheadAttention):
                     continue
@@ -102,7 +102,11 @@ def _shown(module: nn.MultiheadAttention, name: str, observer: Observer) -> Iter
         call = asked.pop().arguments
         written, weights = output
         batched = weights if weights.ndim == 4 else weights[None]
-        _hand_over(Layer(name, batched, _valid(kwargs["key_padding_mask"]), _writes(module, kwargs, batched)), observer)
+        writes = _writes(module, kwargs, batched)
+        rewrite = rewrite_of(observer)
+        if rewrite is not None and writes is not None and batched.shape[-2] == batched.shape[-1]:
+            written = _rewritten(module, written, writes, rewrite)
+        _hand_over(Layer(name, batched, _valid(kwargs["key_padding_mask"]), writes), observer)
         if not call["need_weights"]:
             return written, None
         return written, weights.mean(-3) if call["average_attn_weights"] else weights
@@ -148,6 +152,14 @@ def _writes(module: Any, call: dict[str, Any], weights_BHQK: Tensor) -> HeadWrit
     v_BSHE = functional.linear(value, matrix, bias).reshape(*value.shape[:2], heads, -1)
     z_BSHE = torch.einsum("bhqk,bkhe->bqhe", weights_BHQK, v_BSHE)
     return HeadWrites(z_BSHE, module.out_proj.weight.reshape(width, heads, -1))
+
+
+def _rewritten(module: Any, written: Tensor, writes: HeadWrites, rewrite: Rewrite) -> Tensor:
+    """What the module returns once its heads put out something else: its output matrix is linear and calls no hook."""
+    change_BSD: Tensor = (rewrite(writes.z_BSHE) - writes.z_BSHE).flatten(2) @ module.out_proj.weight.T
+    if written.ndim == 2:
+        return written + change_BSD[0]
+    return written + (change_BSD if module.batch_first else change_BSD.transpose(0, 1))
 
 
 ADAPTER = TorchModules()

@@ -12,7 +12,7 @@ from typing import Any
 
 from torch import Tensor
 
-from headwise.probe.adapter import Batch, HeadWrites, Layer, Observer
+from headwise.probe.adapter import Batch, HeadWrites, Layer, Observer, rewrite_of
 
 PATTERN = re.compile(r"blocks\.(\d+)\.attn\.hook_pattern")
 
@@ -33,13 +33,17 @@ class TransformerLens:
         def keep_pattern(pattern: Tensor, hook: Any) -> None:
             patterns[_block(hook.name)] = pattern
 
-        def keep_mixed(z: Tensor, hook: Any) -> None:
+        rewrite = rewrite_of(observer)
+
+        def keep_mixed(z: Tensor, hook: Any) -> Tensor | None:
             block = _block(hook.name)
             mixed[block] = z
+            instead = None if rewrite is None else rewrite(z)
             self._hand_over(model, batch, observer, block, patterns, mixed)
+            return instead
 
         names = [name for name in model.hook_dict if PATTERN.fullmatch(name)]
-        hooks: list[tuple[str, Callable[[Tensor, Any], None]]] = [(name, keep_pattern) for name in names]
+        hooks: list[tuple[str, Callable[[Tensor, Any], Tensor | None]]] = [(name, keep_pattern) for name in names]
         with_writes = [name.replace("hook_pattern", "hook_z") for name in names]
         known = all(name in model.hook_dict for name in with_writes)
         if known:

@@ -262,7 +262,7 @@ function curveOptions(shared, study, lines, values, { width, height, scale, high
   const heads = Math.max(0, ...lines.map((line) => line.head ?? 0)) + 1;
   // Heads that do the same lie on each other: each is narrower than those below it, so that all their colours are seen.
   const thickness = (line) => (line.head === undefined || heads < 2 ? 1.8 : 1.2 + Math.min(1.1, 3.6 / (heads - 1)) * (heads - 1 - line.head));
-  const main = (line, n) => ({ label: line.label, stroke: stroke(line, n), width: thickness(line) * scale, dash: line.dash.map((d) => d * scale), points: { show: study.times.length < 2, size: 7 * scale, fill: stroke(line, n) }, spanGaps: true });
+  const main = (line, n) => ({ label: line.label, stroke: stroke(line, n), width: thickness(line) * scale, dash: line.dash.map((d) => d * scale), points: { show: values[n].median.filter((v) => v !== null).length < 2, size: 7 * scale, fill: stroke(line, n) }, spanGaps: true });
   const bare = { stroke: "transparent", width: 0, points: { show: false } };
   const axis = { stroke: ink("soft"), font, grid: { stroke: ink("grid"), width: scale }, ticks: { stroke: ink("grid"), width: scale, size: 5 * scale }, gap: 4 * scale };
   return {

@@ -106,13 +106,16 @@ function layOut() {
   const hasExamples = (study) => keeps(study, exampleVariable()) && study.heads > 0;
   const hasLags = (study) => study.hasLags;
   const hasRoles = (study) => study.watched && study.heads > 0;
-  const hasPairs = (study) => study.heads > 1 && page.panels.some(({ kind, variables }) => kind === "pairs" && variables.some(({ name }) => study.runs.some((run) => run.curves[name])));
-  const beside = studies.some(hasMaps) ? 4 : studies.some(hasPairs) && studies.some(hasLags) ? 6 : 12;
+  const ofPairs = page.panels.filter(({ kind }) => kind === "pairs");
+  const hasPairs = (study, { variables }) => study.heads > 1 && variables.some(({ name }) => study.runs.some((run) => run.curves[name]));
+  // Beside the lags and two in a row; a last one that is alone in its row has all of it.
+  const shownPairs = ofPairs.filter((spec) => studies.some((study) => hasPairs(study, spec)));
+  const beside = studies.some(hasMaps) ? 4 : shownPairs.length && studies.some(hasLags) ? 6 : 12;
   const drawings = {
     grid: [hasRoles, gridPanel, 6],
     doing: [hasRoles, doingPanel, 6],
     example: [hasExamples, examplePanel, 12],
-    pairs: [hasPairs, pairsPanel, studies.some(hasLags) ? 6 : 12],
+    pairs: [hasPairs, pairsPanel, (spec) => (studies.some(hasLags) && !(shownPairs.length % 2 === 0 && spec === shownPairs.at(-1)) ? 6 : 12)],
     strips: [hasLags, stripsPanel, 12],
     overlay: [hasMaps, overlayPanel, 4],
     singles: [hasMaps, singlesPanel, studies.some(hasLags) ? 4 : 8],
@@ -120,8 +123,8 @@ function layOut() {
   };
   for (const spec of page.panels.filter(({ kind }) => kind in drawings)) {
     const [has, make, span] = drawings[spec.kind];
-    if (!studies.some(has)) continue;
-    for (const study of studies) rows.push(has(study) ? make(study, several ? "study" : span, spec) : several ? h("div", { class: "panel span-study absent" }, h("p", { class: "notice" }, `${study.label} kept none of this`)) : "");
+    if (!studies.some((study) => has(study, spec))) continue;
+    for (const study of studies) rows.push(has(study, spec) ? make(study, several ? "study" : typeof span === "function" ? span(spec) : span, spec) : several ? h("div", { class: "panel span-study absent" }, h("p", { class: "notice" }, `${study.label} kept none of this`)) : "");
   }
   rows.push(...allCurvePanels());
   const holder = document.getElementById("panels");

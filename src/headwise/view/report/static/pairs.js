@@ -1,16 +1,30 @@
-// Heads of the chosen block against each other at the current moment: how much attention they share, or how far they write
-// the same. Rows and columns are heads in order.
+// Heads of the chosen block against each other at the current moment: how much attention they share, how far they write the
+// same, or whether one stands in for the other. Rows and columns are heads in order.
 
 function pairValues(study, name) {
   const run = chosenRun(study), array = run.curves[name];
   if (!array) return null;
   const [, blocks, heads] = array.shape;
-  const i = nearestIndex(run.steps, clock.toStudy(study.index, state.time));
+  const i = measuredIndex(array, nearestIndex(run.steps, clock.toStudy(study.index, state.time)));
   const start = i * array.width + Math.min(state.block, blocks - 1) * heads * heads;
   const values = array.values.subarray(start, start + heads * heads), own = headsOf(study);
   // Rows and columns of heads that the block does not have are left out.
   const kept = own === heads ? values : Float32Array.from({ length: own * own }, (_, n) => values[Math.floor(n / own) * heads + (n % own)]);
   return { step: run.steps[i], heads: own, values: kept };
+}
+
+// What is dear is not measured at every look: the last time that it was, or else the first time that it will be.
+function measuredIndex(array, i) {
+  const measured = (at) => array.values.subarray(at * array.width, (at + 1) * array.width).some(Number.isFinite);
+  for (let at = i; at >= 0; at--) if (measured(at)) return at;
+  for (let at = i + 1; at < array.shape[0]; at++) if (measured(at)) return at;
+  return i;
+}
+
+// The value that has the full colour: 1 for shares and cosines, the largest one of the run for what has no such limit.
+function pairScale(study, name) {
+  if (page.variables[name].limits.some((limit) => limit !== null)) return 1;
+  return chosenRun(study).curves[name].values.reduce((top, v) => (Math.abs(v) > top ? Math.abs(v) : top), 0) || 1;
 }
 
 // From one side of zero to the other: blue alike, orange against each other.
@@ -22,6 +36,7 @@ function pairColour(value) {
 function drawPairs(context, width, height, study, name) {
   const now = pairValues(study, name);
   if (!now) return;
+  const scale = pairScale(study, name);
   const left = 34, top = 20, size = Math.min((width - left) / now.heads, (height - top) / now.heads);
   context.font = `11px ${FONT}`;
   context.textBaseline = "middle";
@@ -32,7 +47,7 @@ function drawPairs(context, width, height, study, name) {
     context.textAlign = "center";
     context.fillText(`H${a}`, left + (a + 0.5) * size, 10);
     for (let b = 0; b < now.heads; b++) {
-      const value = now.values[a * now.heads + b], colour = pairColour(value);
+      const value = now.values[a * now.heads + b], colour = pairColour(value / scale);
       context.fillStyle = colour;
       context.fillRect(left + b * size + 1, top + a * size + 1, size - 2, size - 2);
       if (size < 30 || !Number.isFinite(value)) continue;
