@@ -350,3 +350,9 @@ def test_the_page_about_figures_names_every_column() -> None:
     page = (ROOT / "docs" / "figures.md").read_text(encoding="utf-8")
     for column in (*COLUMNS, *CELL_COLUMNS):
         assert f"`{column}`" in page
+
+
+def test_a_notebook_shows_a_figure_by_itself() -> None:
+    """As IPython asks for it: a method of the object, with neither pyplot nor a magic line."""
+    panel = Plot("Loss", "step", "nats", (Curve("test", np.arange(3), np.array([3.0, 2.0, 1.0])),))
+    assert draw_sheet(Sheet(((panel,),)))._repr_png_().startswith(b"\x89PNG")

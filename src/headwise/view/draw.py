@@ -24,6 +24,7 @@ from matplotlib.transforms import ScaledTranslation
 
 from headwise.core.palette import head_colour
 from headwise.view.labels import plain_label
+from headwise.view.notebook_figure import NotebookFigure
 from headwise.view.panels import (
     AttentionMap,
     CellMap,
@@ -80,7 +81,7 @@ def draw_sheet(sheet: Sheet) -> Figure:
     with headwise_style():
         heights = [max(panel.height for panel in row) for row in sheet.rows]
         width = sheet.width or max(_row_width(row) for row in sheet.rows)
-        figure = Figure(figsize=(width, sum(heights) + 0.25 * bool(sheet.notes)), layout="constrained")
+        figure = NotebookFigure(figsize=(width, sum(heights) + 0.25 * bool(sheet.notes)), layout="constrained")
         if sheet.layout == "grid":
             _draw_grid(figure, sheet, heights)
         else:
