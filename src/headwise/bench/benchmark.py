@@ -39,9 +39,9 @@ def benchmark(
 
     `batch` is the number of sequences of a step. `extent="times"` leaves out accuracy, memory and growth, which take
     most of the minutes. `peers` adds the strongest alternatives: plain torch in its best chunk, `torch.compile`, and
-    JAX where it is installed. `sizes` compares what the `auto` path chooses with every other way at many sizes, half an
-    hour more. `level` holds the kernel to an instruction level (`plain`, `avx2`, `avx512`). `report` is called with a
-    line about each case and size as it is done.
+    JAX where it is installed. `sizes` compares what the `auto` path chooses with every other way at many sizes, ten
+    minutes more. `level` holds the kernel to an instruction level (`plain`, `avx2`, `avx512`). `report` is called with
+    a line about each case and size as it is done.
 
     >>> from headwise import benchmark
     >>> measured = benchmark(batch=8, repeats=1, extent="times").to_json()

@@ -14,7 +14,7 @@ from headwise.bench.cases import Contender, Name, contenders, paper_sizes
 
 
 def peak_gigabytes(case: Name, path: Contender, *, batch: int) -> float:
-    """Largest resident size of a fresh process, interpreter and torch included, that runs the case three times."""
+    """Largest resident size of a fresh process, interpreter and torch included, that runs the case twice."""
     command = [sys.executable, "-m", "headwise.bench.memory", case, path, str(batch)]
     environment = os.environ | {"OMP_NUM_THREADS": "1"}
     done = subprocess.run(command, check=True, capture_output=True, text=True, env=environment)
@@ -24,7 +24,7 @@ def peak_gigabytes(case: Name, path: Contender, *, batch: int) -> float:
 def main(case: Name, path: Contender, batch: int) -> None:
     torch.set_num_threads(1)
     run = contenders(case, paper_sizes(case, batch=batch))[path]
-    for _ in range(3):
+    for _ in range(2):
         run()
     print(peak_bytes() / 1e9)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
 import numpy as np
@@ -54,12 +54,14 @@ def run_benchmark(
     peers: bool = False,
     sizes: bool = False,
     level: str | None = None,
+    batches: Mapping[Name, int] | None = None,
     report: Callable[[str], None] | None = None,
 ) -> dict[str, Any]:
     """Time every case. `extent` "times" leaves out accuracy, memory and growth, which take most of the minutes.
 
     `peers` adds the strongest alternatives to the turns of every step, `sizes` many sizes of every model, and `level`
-    holds the kernel to an instruction level below the best. `report` hears of every case and size as it is done.
+    holds the kernel to an instruction level below the best. `batches` gives single cases another number of sequences,
+    which `settings` keeps. `report` hears of every case and size as it is done.
 
     Keys: `ratio` and `ratio_chunked` (case, path: times faster than plain on the whole batch, in chunks),
     `ratio_pairwise` (over the faster way to write the plain minimal model), `ratio_spread`, `seconds`, `floor`
@@ -74,7 +76,13 @@ def run_benchmark(
     try:
         with limited_to(level):
             result = _run(
-                batch=batch, repeats=repeats, clock=clock, extent=extent, with_peers=peers, report=report or _silent
+                batches={case: (batches or {}).get(case, batch) for case in NAMES},
+                batch=batch,
+                repeats=repeats,
+                clock=clock,
+                extent=extent,
+                with_peers=peers,
+                report=report or _silent,
             )
             if sizes:
                 result["auto"] = measure_sizes(batch=batch, repeats=min(repeats, 5), clock=clock, report=report)
@@ -88,7 +96,14 @@ def _silent(line: str) -> None:
 
 
 def _run(
-    *, batch: int, repeats: int, clock: Clock, extent: Extent, with_peers: bool, report: Callable[[str], None]
+    *,
+    batches: dict[Name, int],
+    batch: int,
+    repeats: int,
+    clock: Clock,
+    extent: Extent,
+    with_peers: bool,
+    report: Callable[[str], None],
 ) -> dict[str, Any]:
     choice = choose(MINIMAL_PUBLISHED, ComputeConfig())
     result: dict[str, Any] = {
@@ -96,6 +111,7 @@ def _run(
         "path": choice._asdict(),
         "settings": {
             "batch": batch,
+            "batches": batches,
             "repeats": repeats,
             "clock": clock,
             "threads": 1,
@@ -106,7 +122,7 @@ def _run(
     rate = product_rate()
     result["floor"]["operations_per_second"] = rate
     for case in NAMES:
-        sizes = paper_sizes(case, batch=batch)
+        sizes = paper_sizes(case, batch=batches[case])
         runs: dict[str, Callable[[], object]] = {str(name): run for name, run in contenders(case, sizes).items()}
         others: list[str] = []
         if with_peers and case != "evaluation":
@@ -127,9 +143,11 @@ def _run(
         if "kernel" in fast and case != "evaluation":
             result["profile"][case] = kernel_profile(case, sizes, repeats=repeats)
         if extent == "all":
-            result["memory"][case] = {path: peak_gigabytes(case, path, batch=batch) for path in ("plain", *fast)}
+            result["memory"][case] = {
+                path: peak_gigabytes(case, path, batch=batches[case]) for path in ("plain", *fast)
+            }
             if case != "evaluation":
-                small = paper_sizes(case, batch=min(batch, ACCURACY_BATCH))
+                small = paper_sizes(case, batch=min(batches[case], ACCURACY_BATCH))
                 result["grad_error"][case] = gradient_errors(small, fast)
         report(f"{case}: {fast[-1]} {result['seconds'][case][fast[-1]]:.3f} s, plain {statistics.median(plain):.3f} s")
     if extent == "all":

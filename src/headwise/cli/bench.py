@@ -29,7 +29,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--sizes",
         action="store_true",
-        help="also compare what `auto` chooses with every other way, at many sizes; half an hour more",
+        help="also compare what `auto` chooses with every other way, at many sizes; ten minutes more",
     )
     parser.add_argument(
         "--level", metavar="NAME", help="hold the kernel to an instruction level: plain, avx2 or avx512"

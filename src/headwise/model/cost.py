@@ -23,6 +23,7 @@ class BatchSizes(NamedTuple):
 
     model: ModelConfig
     dictionary: int
+    """tokens that tables have rows for"""
     positions: int
     stream: int
     writes: int

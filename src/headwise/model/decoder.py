@@ -206,10 +206,12 @@ class Decoder(nn.Module):
         if config.unembedding == "learned":
             self.unembedding = nn.Linear(self.stream, dictionary, bias=config.unembedding_bias == "on")
 
-    def token_table(self) -> Tensor:
-        """What each token puts into the stream, (N, D)."""
+    def token_table(self, tokens: Tensor | None = None) -> Tensor:
+        """What each token puts into the stream, (N, D); of these tokens alone where some are given."""
         if self.config.embedding == "learned":
-            table: Tensor = self.embedding_ND
+            table: Tensor = self.embedding_ND if tokens is None else self.embedding_ND.index_select(0, tokens)
+        elif tokens is not None:
+            table = functional.one_hot(tokens, self.dictionary).to(self.dtype)
         else:
             table = torch.eye(self.dictionary, dtype=self.dtype, device=self.device)
         return functional.pad(table, (0, self.stream - self.token_size))

@@ -19,6 +19,8 @@ import numpy as np
 import torch
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+SHIFTS = (30, 27, 31)
+MULTIPLIERS = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
 LANES = 4
 RESOLUTION = 1 << 16
 
@@ -38,9 +40,9 @@ SITES_PER_BLOCK = 8
 
 def scrambled(word: np.ndarray) -> np.ndarray:
     """The splitmix64 output function."""
-    word = (word ^ (word >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    word = (word ^ (word >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return np.asarray(word ^ (word >> np.uint64(31)))
+    for shift, multiplier in zip(SHIFTS, MULTIPLIERS, strict=False):
+        word = (word ^ (word >> np.uint64(shift))) * multiplier
+    return np.asarray(word ^ (word >> np.uint64(SHIFTS[-1])))
 
 
 def threshold(rate: float) -> int:
@@ -72,6 +74,29 @@ def keep_bits(keys: np.ndarray, elements: int, rate: float) -> np.ndarray:
     return lanes[:, :elements] >= threshold(rate)
 
 
+def keep_bits_on(device: torch.device, keys: np.ndarray, elements: int, rate: float) -> torch.Tensor:
+    """The same bits by torch alone, drawn on a device: only the keys travel there, not a mask of every element.
+
+    Words are signed, because torch has no unsigned arithmetic on every device: sums and products wrap as they should,
+    and a right shift needs the copies of the sign cleared.
+    """
+    counters = torch.arange(1, -(-elements // LANES) + 1, device=device) * _signed(GOLDEN)
+    words = torch.from_numpy(keys.view(np.int64)).to(device)[:, None] + counters
+    for shift, multiplier in zip(SHIFTS, MULTIPLIERS, strict=False):
+        words = (words ^ _shifted(words, shift)) * _signed(multiplier)
+    words = words ^ _shifted(words, SHIFTS[-1])
+    lanes = torch.stack([(words >> shift) & (RESOLUTION - 1) for shift in range(0, 64, 64 // LANES)], dim=2)
+    return lanes.flatten(1)[:, :elements] >= threshold(rate)
+
+
+def _shifted(words: torch.Tensor, bits: int) -> torch.Tensor:
+    return (words >> bits) & ((1 << (64 - bits)) - 1)
+
+
+def _signed(word: np.uint64) -> int:
+    return int(word.astype(np.int64))
+
+
 @dataclass(frozen=True)
 class DropoutMasks:
     """The masks of one chunk of a batch: sequences `first`, `first + 1`, ... of step `step`."""
@@ -90,5 +115,11 @@ class DropoutMasks:
         """What each element is multiplied by: zero, or the scale of what is kept."""
         sequences = np.arange(self.first, self.first + shape[0])
         keys = stream_keys(seed=self.seed, step=self.step, block=block, site=site, sequences=sequences)
-        kept = torch.from_numpy(keep_bits(keys, math.prod(shape[1:]), rate)).to(like.device)
+        elements = math.prod(shape[1:])
+        on_cpu = like.device.type == "cpu"
+        kept = (
+            torch.from_numpy(keep_bits(keys, elements, rate))
+            if on_cpu
+            else keep_bits_on(like.device, keys, elements, rate)
+        )
         return kept.to(like.dtype).mul_(kept_scale(rate)).reshape(tuple(shape))

@@ -53,26 +53,27 @@ def output_place(decoder: Decoder, queries: int) -> Output:
 
 
 def first_block_tables(
-    decoder: Decoder, queries: int, *, embedding_dropout: float, output: Output
+    decoder: Decoder, queries: int, *, embedding_dropout: float, output: Output, tokens: Tensor | None = None
 ) -> dict[str, Tensor]:
-    """What the first block's attention looks up, by the names of `folded_blocks.FoldedBlock`, for `queries` positions.
+    """What the first block's attention looks up, by the names of `folded_blocks.FoldedBlock`, for `queries` positions
+    and all tokens, or `tokens` alone.
 
     Dropped inputs have their values projected, for which the output matrix is always folded in.
     """
     config, block = decoder.config, decoder.layers[0]
-    wide = pitch(block.writes)
+    wide, count = pitch(block.writes), decoder.dictionary if tokens is None else len(tokens)
     if threshold(embedding_dropout):
-        stream = torch.cat([decoder.token_table(), decoder.position_table()])
+        stream = torch.cat([decoder.token_table(tokens), decoder.position_table()])
         parts = {
             "offset": rows(attention_offset(decoder), wide),
-            "project": projections(decoder, stream, scale=kept_scale(embedding_dropout)),
+            "project": projections(decoder, stream, tokens=count, scale=kept_scale(embedding_dropout)),
             "stream": rows(stream, wide),
         }
         return parts | ({"lag": lags(block.attention, queries)} if config.positions == "relative" else {})
-    tables = tabulate(decoder, output=output)
+    tables = tabulate(decoder, output=output, tokens=tokens)
     score_HRR = tables.score_HRR.transpose(1, 2)
-    by_token, by_position = score_HRR[:, :, : decoder.dictionary], score_HRR[:, :, -queries:]
-    score = torch.cat([rows(by_token, eights(decoder.dictionary)), rows(by_position, eights(queries))], dim=2)
+    by_token, by_position = score_HRR[:, :, :count], score_HRR[:, :, -queries:]
+    score = torch.cat([rows(by_token, eights(count)), rows(by_position, eights(queries))], dim=2)
     parts = {
         "score": side_by_side(score),
         "value": rows(tables.value_HRO, pitch(tables.value_HRO.shape[2])),
@@ -89,13 +90,14 @@ def lags(attention: Attention, queries: int) -> Tensor:
     return rows(functional.pad(lag_HSQ, (0, 0, 0, below)), eights(queries))
 
 
-def projections(decoder: Decoder, rows_RD: Tensor, *, scale: float) -> Tensor:
+def projections(decoder: Decoder, rows_RD: Tensor, *, tokens: int, scale: float) -> Tensor:
     """Queries, keys and values of every row and of every single coordinate, cut into blocks of columns.
 
-    The kernel adds a token row and a position row, takes dropped coordinates away and multiplies by `scale`, so biases
-    stand in the position rows divided by it. Keys of a merged score are the input itself.
+    The first `tokens` rows are those of tokens. The kernel adds a token row and a position row, takes dropped
+    coordinates away and multiplies by `scale`, so biases stand in the position rows divided by it. Keys of a merged
+    score are the input itself.
     """
-    config, attention, tokens = decoder.config, decoder.layers[0].attention, decoder.dictionary
+    config, attention = decoder.config, decoder.layers[0].attention
     merged = config.score == "merged"
     query_HED = (attention.score_HDD if merged else attention.query_HED) * attention.inverse_scale
     key_HED = torch.eye(decoder.stream).expand(config.heads, -1, -1) if merged else attention.key_HED

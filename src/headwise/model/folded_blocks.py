@@ -88,11 +88,18 @@ def head_columns(decoder: Decoder, block: Block, output: Output) -> Columns:
 
 
 def fold_blocks(
-    decoder: Decoder, queries: int, *, source: Source, rates: DropoutConfig, output: Output
+    decoder: Decoder,
+    queries: int,
+    *,
+    source: Source,
+    rates: DropoutConfig,
+    output: Output,
+    tokens: Tensor | None = None,
 ) -> list[FoldedBlock]:
     """Fold a decoder for `queries` counted positions; the last block computes only these, the others all.
 
-    `output` is where the first block has its output matrix; later blocks have it apart.
+    `output` is where the first block has its output matrix; later blocks have it apart. Tables have rows for all
+    tokens, or for `tokens` alone (`seen_tokens`).
     """
     last = decoder.config.blocks - 1
     return [
@@ -103,24 +110,32 @@ def fold_blocks(
             source=source if index == 0 else "dense",
             rates=rates,
             output=output if index == 0 else "apart",
+            tokens=tokens,
         )
         for index in range(last + 1)
     ]
 
 
 def _fold_block(
-    decoder: Decoder, index: int, *, queries: int, source: Source, rates: DropoutConfig, output: Output
+    decoder: Decoder,
+    index: int,
+    *,
+    queries: int,
+    source: Source,
+    rates: DropoutConfig,
+    output: Output,
+    tokens: Tensor | None,
 ) -> FoldedBlock:
     config, block = decoder.config, decoder.layers[index]
     wide, final = pitch(block.writes), index == config.blocks - 1
     parts: dict[str, Tensor] = {}
     if source in ("tables", "dropped"):
         dropped = rates.embedding if source == "dropped" else 0.0
-        parts |= first_block_tables(decoder, queries, embedding_dropout=dropped, output=output)
+        parts |= first_block_tables(decoder, queries, embedding_dropout=dropped, output=output, tokens=tokens)
     else:
         parts |= _projections(decoder, index, output=output, scale=kept_scale(rates.attention))
         if index == 0 and (config.residual == "on" or source == "dense"):
-            table = torch.cat([decoder.token_table(), decoder.position_table()])
+            table = torch.cat([decoder.token_table(tokens), decoder.position_table()])
             size = decoder.stream if source == "dense" else block.writes
             parts["stream"] = rows(table[:, :size], pitch(size))
         if config.attention_bias == "on" and config.output == "on":
@@ -128,7 +143,7 @@ def _fold_block(
         if config.positions == "relative":
             parts["lag"] = lags(block.attention, queries)
         if source in ("sums", "pairs"):
-            parts |= _row_tables(decoder, parts, source)
+            parts |= _row_tables(decoder, parts, source, tokens)
     norms = _norms(block)
     if config.mlp:
         hidden: Tensor = block.mlp_in.weight
@@ -221,9 +236,9 @@ def _projections(decoder: Decoder, index: int, *, output: Output, scale: float) 
     return parts
 
 
-def _row_tables(decoder: Decoder, parts: dict[str, Tensor], source: Source) -> dict[str, Tensor]:
+def _row_tables(decoder: Decoder, parts: dict[str, Tensor], source: Source, tokens: Tensor | None) -> dict[str, Tensor]:
     """Queries, keys and values of every token and every position, or of every pair; they replace the matrices."""
-    tokens_ND, positions_SD = decoder.token_table(), decoder.position_table()
+    tokens_ND, positions_SD = decoder.token_table(tokens), decoder.position_table()
     if source == "pairs":
         x_RD = (tokens_ND[:, None] + positions_SD).flatten(0, 1)
         if decoder.config.norm == "pre":
@@ -232,7 +247,7 @@ def _row_tables(decoder: Decoder, parts: dict[str, Tensor], source: Source) -> d
         x_RD = torch.cat([tokens_ND, positions_SD])
     with_bias = torch.ones(x_RD.shape[0], 1, dtype=x_RD.dtype)
     if source == "sums":
-        with_bias[: decoder.dictionary] = 0
+        with_bias[: len(tokens_ND)] = 0
     tables: dict[str, Tensor] = {}
     empty = x_RD.new_zeros(0)
     for name, table in (("query", "query_rows"), ("key", "key_rows"), ("values", "value_rows")):

@@ -28,6 +28,7 @@ from headwise.model.handled import require_handled
 from headwise.model.kernel_model import KernelModel
 from headwise.model.kernel_structures import Attended, Batch
 from headwise.model.plan import Plan, plan
+from headwise.model.seen_tokens import seen_tokens
 from headwise.model.tables import Output
 
 TOTALS = 1 << 22
@@ -66,10 +67,14 @@ class KernelEngine:
         decoder.zero_grad()
         inputs, targets = inputs.contiguous(), targets.contiguous()
         count, queries = targets.shape
-        source, output = self.planned(batch=count, queries=queries, training=True)
-        folded = fold_blocks(decoder, queries, source=source, rates=rates, output=output)
+        tokens, inputs = seen_tokens(inputs, decoder.dictionary) or (None, inputs)
+        token_rows = decoder.dictionary if tokens is None else len(tokens)
+        source, output = self.planned(batch=count, queries=queries, training=True, tokens=token_rows)
+        folded = fold_blocks(decoder, queries, source=source, rates=rates, output=output, tokens=tokens)
         weights = [FoldedBlock(*(weight.detach() for weight in block)) for block in folded]
-        model = KernelModel(decoder, weights, queries=queries, chunk=self.chunk, rates=rates, source=source)
+        model = KernelModel(
+            decoder, weights, queries=queries, chunk=self.chunk, rates=rates, source=source, token_rows=token_rows
+        )
         keys = [
             site_keys(rates, seed=self.dropout_seed, step=step, block=block, sequences=count)
             for block in range(len(folded))
@@ -107,9 +112,13 @@ class KernelEngine:
     @torch.no_grad()
     def evaluate(self, inputs: Tensor, *, counted: int, visit: Visit) -> AttentionSummary:
         decoder, inputs, rates = self.decoder, inputs.contiguous(), DropoutConfig()
-        source, output = self.planned(batch=inputs.shape[0], queries=counted, training=False)
-        weights = fold_blocks(decoder, counted, source=source, rates=rates, output=output)
-        model = KernelModel(decoder, weights, queries=counted, chunk=self.chunk, rates=rates, source=source)
+        tokens, inputs = seen_tokens(inputs, decoder.dictionary) or (None, inputs)
+        token_rows = decoder.dictionary if tokens is None else len(tokens)
+        source, output = self.planned(batch=inputs.shape[0], queries=counted, training=False, tokens=token_rows)
+        weights = fold_blocks(decoder, counted, source=source, rates=rates, output=output, tokens=tokens)
+        model = KernelModel(
+            decoder, weights, queries=counted, chunk=self.chunk, rates=rates, source=source, token_rows=token_rows
+        )
         heads, count = decoder.config.heads, len(weights)
         shapes = [(heads, block.keys_pitch, block.queries_pitch) for block in model.blocks]
         maps, totals = [torch.zeros(s) for s in shapes], [torch.zeros(s, dtype=torch.float64) for s in shapes]
@@ -139,14 +148,15 @@ class KernelEngine:
         ]
         return AttentionSummary(torch.stack(seen) / inputs.shape[0], entropy_LH / (inputs.shape[0] * counted))
 
-    def planned(self, *, batch: int, queries: int, training: bool) -> Plan:
-        """How a batch of these sizes is computed."""
+    def planned(self, *, batch: int, queries: int, training: bool, tokens: int | None = None) -> Plan:
+        """How a batch of these sizes is computed; `tokens` have rows in tables, by default all."""
         return plan(
             self.decoder,
             batch=batch,
             queries=queries,
             chunk=self.chunk,
             training=training,
+            tokens=tokens,
             source=self.source,
             output=self.output,
         )

@@ -61,6 +61,7 @@ class KernelModel:
         chunk: int,
         rates: DropoutConfig,
         source: Source,
+        token_rows: int,
     ) -> None:
         self.tensors = [_with_both_ways(decoder, index, weights) for index, weights in enumerate(folded)]
         tile, together = _tile(decoder, folded, queries, source)
@@ -73,6 +74,7 @@ class KernelModel:
                     counted=queries,
                     source=source if index == 0 else "dense",
                     rates=rates,
+                    token_rows=token_rows,
                     tile=(tile, together, sequences_at_a_time(chunk, queries)),
                 )
                 for index, tensors in enumerate(self.tensors)
@@ -119,6 +121,7 @@ def _structure(
     counted: int,
     source: Source,
     rates: DropoutConfig,
+    token_rows: int,
     tile: tuple[int, int, int],
 ) -> Block:
     config, block, positions = decoder.config, decoder.layers[index], decoder.positions
@@ -135,13 +138,13 @@ def _structure(
         queries=queries,
         heads=config.heads,
         dictionary=decoder.dictionary,
-        token_rows=decoder.dictionary,
-        rows=decoder.dictionary + positions,
+        token_rows=token_rows,
+        rows=token_rows + positions,
         writes=block.writes,
         units=config.mlp,
         context=min(config.context or positions, positions),
-        tokens_pitch=eights(decoder.dictionary),
-        score_pitch=eights(decoder.dictionary) + eights(queries),
+        tokens_pitch=eights(token_rows),
+        score_pitch=eights(token_rows) + eights(queries),
         writes_pitch=wide,
         keys_pitch=eights(positions),
         queries_pitch=eights(queries),
@@ -153,7 +156,7 @@ def _structure(
         head_size=size if rowwise or dropped else 0,
         score_blocks=-(-config.heads * size // COLUMNS) if dropped else 0,
         value_blocks=-(-block.writes // COLUMNS) if dropped else 0,
-        project_rows=decoder.dictionary + positions + block.writes,
+        project_rows=token_rows + positions + block.writes,
         source=KERNEL_SOURCES[source],
         first=index == 0,
         pairs=source == "pairs",

@@ -46,15 +46,19 @@ def plan(
     queries: int,
     chunk: int,
     training: bool,
+    tokens: int | None = None,
     source: Source | None = None,
     output: Output | None = None,
 ) -> Plan:
-    """The cheapest plan for a batch; `source` and `output` fix a part of it where they are possible."""
+    """The cheapest plan for a batch; `source` and `output` fix a part of it where they are possible.
+
+    `tokens` have rows in tables, by default all of the dictionary.
+    """
     model = decoder.config
     sources = possible(model, training=training)
     if source in sources:
         sources = (source,)
-    sizes = batch_sizes(decoder, batch=batch, queries=queries, chunk=chunk, training=training)
+    sizes = batch_sizes(decoder, batch=batch, queries=queries, chunk=chunk, training=training, tokens=tokens)
     plans = [Plan(name, place) for name in sources for place in _outputs(decoder, sizes.queries, name, output)]
     plans = [found for found in plans if _fits(sizes, found)] or plans
     level = kernel.level()
@@ -79,12 +83,14 @@ def _outputs(decoder: Decoder, queries: int, source: Source, output: Output | No
     return ("folded",) if decoder.config.output == "off" or source == "dropped" else ("folded", "apart")
 
 
-def batch_sizes(decoder: Decoder, *, batch: int, queries: int, chunk: int, training: bool) -> BatchSizes:
+def batch_sizes(
+    decoder: Decoder, *, batch: int, queries: int, chunk: int, training: bool, tokens: int | None = None
+) -> BatchSizes:
     """What the costs of a batch depend on."""
     model, block = decoder.config, decoder.layers[0]
     return BatchSizes(
         model=model,
-        dictionary=decoder.dictionary,
+        dictionary=decoder.dictionary if tokens is None else tokens,
         positions=decoder.positions,
         stream=decoder.stream,
         writes=block.writes,

@@ -36,23 +36,24 @@ Output = Literal["folded", "apart"]
 """Where the output matrix is: in the values' table, which then has the stream's width for every head, or behind it."""
 
 
-def tabulate(decoder: Decoder, *, output: Output = "folded") -> Tables:
-    """The tables of a decoder, connected to its parameters."""
+def tabulate(decoder: Decoder, *, output: Output = "folded", tokens: Tensor | None = None) -> Tables:
+    """The tables of a decoder, connected to its parameters; with rows for `tokens` alone where some are given."""
     config, block = decoder.config, decoder.layers[0]
-    attention, tokens = block.attention, decoder.dictionary
-    one_hot = config.embedding == "one_hot" and config.positions == "one_hot"
-    rows_RD = None if one_hot else torch.cat([decoder.token_table(), decoder.position_table()])
-    value_HRO = projected(rows_RD, attention.value_HED)
+    attention, count = block.attention, decoder.dictionary if tokens is None else len(tokens)
+    input_rows = _input_rows(decoder, tokens)
+    value_HRO = projected(input_rows, attention.value_HED)
     if config.attention_bias == "on":
-        value_HRO = with_bias(value_HRO, attention.value_bias_HE, tokens)
+        value_HRO = with_bias(value_HRO, attention.value_bias_HE, count)
     if config.output == "on" and output == "folded":
         value_HRO = torch.einsum("hre,ohe->hro", value_HRO, attention.output_OHE)
     stream_RO = value_HRO.new_zeros(0, block.writes)
     if config.residual == "on":
-        rows = torch.eye(decoder.stream, dtype=decoder.dtype, device=decoder.device) if rows_RD is None else rows_RD
-        stream_RO = rows[:, : block.writes]
+        if input_rows is not None and input_rows.is_floating_point():
+            stream_RO = input_rows[:, : block.writes]
+        else:
+            stream_RO = torch.cat([decoder.token_table(tokens), decoder.position_table()])[:, : block.writes]
     return Tables(
-        score_HRR=_scores(decoder, attention, rows_RD),
+        score_HRR=_scores(decoder, attention, input_rows, tokens=count),
         value_HRO=value_HRO,
         stream_RO=stream_RO,
         offset_O=attention_offset(decoder),
@@ -67,14 +68,22 @@ def attention_offset(decoder: Decoder) -> Tensor:
     return attention.value_HED.new_zeros(0)
 
 
-def _scores(decoder: Decoder, attention: Attention, rows_RD: Tensor | None) -> Tensor:
-    tokens = decoder.dictionary
+def _input_rows(decoder: Decoder, tokens: Tensor | None) -> Tensor | None:
+    """Token rows and position rows as `projected` takes them."""
+    if decoder.config.embedding == "one_hot" and decoder.config.positions == "one_hot":
+        if tokens is None:
+            return None
+        return torch.cat([tokens, torch.arange(decoder.dictionary, decoder.stream, device=tokens.device)])
+    return torch.cat([decoder.token_table(tokens), decoder.position_table()])
+
+
+def _scores(decoder: Decoder, attention: Attention, rows: Tensor | None, *, tokens: int) -> Tensor:
     if decoder.config.score == "merged":
-        score_HRR = projected(rows_RD, attention.score_HDD)
-        if rows_RD is not None:
-            score_HRR = score_HRR @ rows_RD.T
+        score_HRR = projected(rows, attention.score_HDD)
+        if rows is not None:
+            score_HRR = score_HRR @ rows.T if rows.is_floating_point() else score_HRR.index_select(2, rows)
     else:
-        q_HRE, k_HRE = projected(rows_RD, attention.query_HED), projected(rows_RD, attention.key_HED)
+        q_HRE, k_HRE = projected(rows, attention.query_HED), projected(rows, attention.key_HED)
         if decoder.config.attention_bias == "on":
             q_HRE = with_bias(q_HRE, attention.query_bias_HE, tokens)
             k_HRE = with_bias(k_HRE, attention.key_bias_HE, tokens)
@@ -86,10 +95,15 @@ def _scores(decoder: Decoder, attention: Attention, rows_RD: Tensor | None) -> T
     return score_HRR
 
 
-def projected(rows_RD: Tensor | None, weight_HED: Tensor) -> Tensor:
-    """Rows through a matrix per head, (H, R, E); `None` stands for the rows of the identity."""
+def projected(rows: Tensor | None, weight_HED: Tensor) -> Tensor:
+    """Rows, (R, D), through a matrix per head, (H, R, E).
+
+    `None` stands for all rows of the identity, and whole numbers, (R,), for these rows of it.
+    """
     weight_HDE = weight_HED.transpose(1, 2)
-    return weight_HDE if rows_RD is None else rows_RD @ weight_HDE
+    if rows is None:
+        return weight_HDE
+    return rows @ weight_HDE if rows.is_floating_point() else weight_HDE.index_select(1, rows)
 
 
 def with_bias(rows_HRE: Tensor, bias_HE: Tensor, tokens: int) -> Tensor:

@@ -44,6 +44,10 @@ class TabulatedEngine:
         self._attention = TableAttention(decoder)
 
     def loss_and_gradients(self, inputs: Tensor, targets: Tensor, *, step: int) -> float:
+        return sum(self.summed_losses(inputs, targets, step=step).tolist(), 0.0) / targets.numel()
+
+    def summed_losses(self, inputs: Tensor, targets: Tensor, *, step: int) -> Tensor:
+        """The summed loss of each chunk, left on the device: nothing here waits for it. Leaves the gradients."""
         self.decoder.zero_grad()
         looked, roots = None, []
         if not self._on_the_stream(training=True):
@@ -53,17 +57,17 @@ class TabulatedEngine:
         leaves = [root.detach().requires_grad_() for root in roots]
         if leaves:
             looked = Looked(Rows(*leaves[:4]), leaves[4], leaves[5])
-        total = 0.0
+        losses: list[Tensor] = []
         for part in chunks(inputs.shape[0], self._size(targets.shape[1])):
             masks = DropoutMasks(seed=self.dropout_seed, step=step, first=part.start)
             logits, _ = self._forward(looked, inputs[part], targets.shape[1], masks)
             loss = functional.cross_entropy(logits.flatten(0, 1), targets[part].flatten(), reduction="sum")
             torch.autograd.backward(loss / targets.numel())
-            total += loss.item()
+            losses.append(loss.detach())
         used = [(root, leaf.grad) for root, leaf in zip(roots, leaves, strict=True) if root.requires_grad]
         if used:
             torch.autograd.backward([t for t, g in used if g is not None], [g for _, g in used if g is not None])
-        return total / targets.numel()
+        return torch.stack(losses)
 
     @torch.no_grad()
     def evaluate(self, inputs: Tensor, *, counted: int, visit: Visit) -> AttentionSummary:
