@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from headwise.theory.check import check, list_statements
     from headwise.training.config import TrainConfig
     from headwise.view.draw_diagram import draw_diagram
-    from headwise.view.figures import draw_phases, draw_run, draw_theory
+    from headwise.view.figures import draw_branches, draw_phases, draw_run, draw_theory
     from headwise.view.report.notebook import notebook_page
     from headwise.view.report.page import page, refresh_page
 
@@ -62,6 +62,7 @@ _HOME = {
     "config_schema": "headwise.study.config_schema",
     "detect": "headwise.phases.detection",
     "detect_seeds": "headwise.phases.detection",
+    "draw_branches": "headwise.view.figures",
     "draw_diagram": "headwise.view.draw_diagram",
     "draw_phases": "headwise.view.figures",
     "draw_run": "headwise.view.figures",
@@ -110,6 +111,7 @@ __all__ = [
     "config_schema",
     "detect",
     "detect_seeds",
+    "draw_branches",
     "draw_diagram",
     "draw_phases",
     "draw_run",

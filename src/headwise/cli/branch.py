@@ -5,15 +5,16 @@ from __future__ import annotations
 import argparse
 
 from headwise.actions.text import ACTIONS
-from headwise.cli.command import Command, path_argument, print_result
+from headwise.cli.command import Command, figure_file, path_argument, print_result, say_drawn
 from headwise.cli.overrides import parse_overrides
 from headwise.cli.progress import progress_display
 from headwise.cli.seeds import parse_seeds
 from headwise.cli.signals import stop_on_signal
 from headwise.cli.streams import say
+from headwise.core.errors import ConfigError
 from headwise.core.text import definitions
 
-OPTIONS = ("--at", "--do", "--until", "--steps", "--seeds", "--out", "--json", "--recover")
+OPTIONS = ("--at", "--do", "--until", "--steps", "--seeds", "--out", "--figure", "--json", "--recover")
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -43,6 +44,12 @@ def add(parser: argparse.ArgumentParser) -> None:
         default="refuse",
         help="resume a damaged branch from its newest undamaged checkpoint",
     )
+    parser.add_argument(
+        "--figure",
+        type=figure_file,
+        metavar="FILE",
+        help="draw run and branch on one time axis (png, pdf, svg), with the numbers beside it as CSV",
+    )
     parser.add_argument("--json", action="store_true", help="print the result as one JSON document")
     parser.add_argument("-q", "--quiet", action="store_true", help="do not show progress")
     parser.epilog = (
@@ -68,6 +75,8 @@ def _summary(name: str) -> str:
 
 def run(arguments: argparse.Namespace, extra: list[str]) -> int:
     changes = parse_overrides(extra, OPTIONS)
+    if arguments.figure is not None and arguments.seeds is not None and len(arguments.seeds) > 1:
+        raise ConfigError("--figure shows one run and its branch; give one seed, or headwise.draw_branches in Python")
     from headwise.study.branch import branch
 
     with stop_on_signal() as stop_asked, progress_display("quiet" if arguments.quiet else "auto") as report:
@@ -85,6 +94,11 @@ def run(arguments: argparse.Namespace, extra: list[str]) -> int:
             notify=say,
             stop_asked=stop_asked,
         )
+    if arguments.figure is not None:
+        from headwise.view.figures import draw_branches
+
+        draw_branches([found.branches[0].parent_trajectory, found.branches[0].trajectory], arguments.figure)
+        say_drawn(arguments.figure)
     print_result(found, arguments)
     return 0
 
@@ -94,6 +108,7 @@ COMMAND = Command(
     "go on with a run from one of its steps, with something done to its heads",
     add,
     run,
-    functions=("branch",),
+    functions=("branch", "draw_branches"),
+    instead={"figure": "draw_branches([RUN, BRANCH], to=FILE)"},
     words=("head", "block", "group"),
 )

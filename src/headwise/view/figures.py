@@ -6,7 +6,7 @@ svg) the numbers it shows are written beside it as CSV.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +16,7 @@ from headwise.flow.config import FlowConfig
 from headwise.phases.detection import detect
 from headwise.phases.sources import Groups
 from headwise.store import load_trajectory
+from headwise.view.sheets.branches import branches_sheet
 from headwise.view.sheets.phases import phase_sheet
 from headwise.view.sheets.run import run_sheet
 from headwise.view.sheets.theory import theory_sheet
@@ -87,6 +88,23 @@ def draw_theory(
     for stage in sorted({2, 3} - {overlay.stage for overlay in overlays}):
         notify(f"stage {stage}: no head leaves, so there is nothing to overlay")
     return _drawn(theory_sheet(overlays, to_trajectory(flow)), to)
+
+
+def draw_branches(runs: Sequence[Path | str | xr.Dataset], to: Path | str | None = None) -> Figure:
+    """A run, given first, and branches of it on one time axis, with what differs from the run as curves.
+
+    >>> import tempfile
+    >>> from headwise import branch, draw_branches, experiment, list_runs, train
+    >>> small = {"task.d": 6, "task.T": 5, "train.samples": 60, "train.steps": 20, "measure.test_samples": 30}
+    >>> with tempfile.TemporaryDirectory() as out:
+    ...     parent = train(experiment("minimal", "redrawn", changes=small), out=out, progress="off")
+    ...     [held] = branch(list_runs(out)[0].path, 10, do=["freeze:heads=1"], progress="off").branches
+    ...     figure = draw_branches([parent, held.trajectory])
+    >>> len(figure.axes)
+    4
+    """
+    parent, *branches = (_trajectory(run) for run in runs)
+    return _drawn(branches_sheet(parent, branches), to)
 
 
 def _trajectory(run: Path | str | xr.Dataset) -> xr.Dataset:

@@ -60,6 +60,9 @@ def kind_of(member: Member) -> str:
     experiment = member.config.get("experiment") or attribute(member.trajectory, "experiment")
     preset = member.config.get("preset") or attribute(member.trajectory, "preset")
     source = attribute(member.trajectory, "source")
+    branch = attribute(member.trajectory, "branch")
+    if isinstance(branch, dict):
+        return f"branch at step {branch['step']}: {', '.join(branch['actions']) or 'nothing done'}"
     known = [str(part) for part in (experiment, preset) if part]
     if known:
         return " · ".join(known)
