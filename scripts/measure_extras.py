@@ -1,21 +1,29 @@
-"""What each extra installs: distributions, megabytes, seconds; writes the table of docs/reference/extras.md.
+"""What each extra brings: distributions and megabytes; writes the table of docs/reference/extras.md.
 
-    python scripts/measure_extras.py dist/headwise-0.1.0-py3-none-linux_x86_64.whl --write docs/reference/extras.md
+    python scripts/measure_extras.py --write docs/reference/extras.md
+    python scripts/measure_extras.py --wheel dist/headwise-0.1.0-py3-none-any.whl --write docs/reference/extras.md
 
-Each extra goes into an empty virtual environment of its own. Seconds depend on the network and on pip's cache.
+Sizes are summed over the distributions that an extra needs, by their own metadata, as they are installed in the
+environment that runs this (the one of `make test-all` has all of them); an extra with a distribution that is not there
+is marked with ≥. With a wheel, each extra is also installed into an empty environment and timed, which takes minutes.
 """
 
 from __future__ import annotations
 
 import argparse
 import platform
+import re
 import subprocess
 import sys
 import tempfile
 import time
+import tomllib
+from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
-EXTRAS = ("", "train", "probe", "sweep", "cluster", "notebook", "all")
+from packaging.requirements import Requirement
+
+ROOT = Path(__file__).resolve().parents[1]
 WORKS = {
     "": "reading, detecting, drawing, the flow and the theory",
     "train": "training, watching torch models",
@@ -23,47 +31,81 @@ WORKS = {
     "sweep": "many runs on the cores here",
     "cluster": "many runs on Slurm or a dask scheduler",
     "notebook": "the page inside a notebook",
+    "track": "sending what is measured to trackers",
+    "lightning": "watching in Lightning",
     "all": "everything",
+    "docs": "building this site",
 }
 BEGIN, END = "<!-- measured by scripts/measure_extras.py -->", "<!-- end of measurement -->"
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 
 
-def measure(wheel: Path, extra: str, constraints: Path) -> tuple[str, ...]:
-    """One row of the table."""
+def name_of(text: str) -> str:
+    return re.sub(r"[-_.]+", "-", text).lower()
+
+
+def needed(extra: str) -> tuple[set[str], set[str]]:
+    """Names of all distributions that an extra needs, and of those that are not installed here."""
+    own = [*PROJECT["dependencies"], *(PROJECT["optional-dependencies"][extra] if extra else [])]
+    waiting = [(Requirement(text), "") for text in own]
+    seen: set[tuple[str, str]] = set()
+    found, absent = set(), set()
+    while waiting:
+        requirement, asked = waiting.pop()
+        if requirement.marker is not None and not requirement.marker.evaluate({"extra": asked}):
+            continue
+        name = name_of(requirement.name)
+        for inner in ("", *sorted(requirement.extras)):
+            if (name, inner) in seen:
+                continue
+            seen.add((name, inner))
+            if name == "headwise":
+                waiting += [(Requirement(text), "") for text in PROJECT["optional-dependencies"].get(inner, [])]
+                continue
+            try:
+                requires = distribution(name).requires or []
+                found.add(name)
+            except PackageNotFoundError:
+                absent.add(name)
+                continue
+            waiting += [(Requirement(text), inner) for text in requires]
+    return found, absent
+
+
+def megabytes(names: set[str]) -> float:
+    files = {file.locate() for name in names for file in distribution(name).files or []}
+    return sum(Path(str(file)).stat().st_size for file in files if Path(str(file)).is_file()) / 1e6
+
+
+def install_seconds(wheel: Path, extra: str) -> str:
+    """Seconds of pip, into an empty environment."""
     with tempfile.TemporaryDirectory() as folder:
-        venv = Path(folder) / "venv"
-        subprocess.run([sys.executable, "-m", "venv", str(venv)], check=True)
-        what = f"{wheel}[{extra}]" if extra else str(wheel)
-        python = venv / "bin" / "python"
+        subprocess.run([sys.executable, "-m", "venv", folder], check=True)
+        what = f"{wheel.resolve()}[{extra}]" if extra else str(wheel.resolve())
         began = time.monotonic()
-        install = [python, "-m", "pip", "install", "-q", "--disable-pip-version-check", "-c", constraints, what]
-        subprocess.run(install, check=True)
-        installed = time.monotonic() - began
-        packages = next((venv / "lib").glob("python*/site-packages"))
-        size = sum(file.stat().st_size for file in packages.rglob("*") if file.is_file() and "pip" not in file.parts)
-        count = len([one for one in packages.glob("*.dist-info") if not one.name.startswith(("pip-", "setuptools-"))])
-        began = time.monotonic()
-        subprocess.run([venv / "bin" / "headwise", "--help"], check=True, capture_output=True)
-        helped = time.monotonic() - began
-    name = f"`headwise[{extra}]`" if extra else "`headwise`"
-    return name, WORKS[extra], str(count), f"{size / 1e6:.0f}", f"{installed:.0f}", f"{helped:.1f}"
+        subprocess.run([Path(folder) / "bin" / "python", "-m", "pip", "install", "-q", what], check=True)
+        return f"{time.monotonic() - began:.0f}"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("wheel", type=Path)
-    parser.add_argument("--extras", nargs="*", default=EXTRAS)
-    parser.add_argument("--constraints", type=Path, default=Path("constraints.txt"))
+    parser.add_argument("--wheel", type=Path, help="also install each extra and time it")
     parser.add_argument("--write", type=Path, metavar="PAGE")
     given = parser.parse_args()
-    head = ("install", "for", "distributions", "MB", "seconds to install", "seconds of `headwise --help`")
-    rows = [head, ("---",) * len(head)]
-    for extra in given.extras:
-        rows.append(measure(given.wheel.resolve(), extra, given.constraints.resolve()))
-        print(" | ".join(rows[-1]), flush=True)
+    rows = [["install", "for", "distributions", "MB", *(["seconds to install"] if given.wheel else [])]]
+    rows.append(["---"] * len(rows[0]))
+    for extra, works in WORKS.items():
+        if extra and extra not in PROJECT["optional-dependencies"]:
+            continue
+        found, absent = needed(extra)
+        least = "≥ " if absent else ""
+        row = [f"`headwise[{extra}]`" if extra else "`headwise`", works, f"{least}{len(found)}"]
+        row.append(f"{least}{megabytes(found):.0f}")
+        rows.append([*row, *([install_seconds(given.wheel, extra)] if given.wheel else [])])
+        print(" | ".join(rows[-1]), "; not here:" if absent else "", *sorted(absent), flush=True)
     table = "\n".join(f"| {' | '.join(row)} |" for row in rows)
     where = (
-        f"Python {platform.python_version()}, {platform.system()} {platform.machine()}, versions of `constraints.txt`."
+        f"Python {platform.python_version()}, {platform.system()} {platform.machine()}; headwise itself not counted."
     )
     if given.write:
         page = given.write.read_text(encoding="utf-8")
