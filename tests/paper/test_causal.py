@@ -12,7 +12,7 @@ import xarray as xr
 from tests.conftest import tiny
 
 from headwise.core.errors import ConfigError
-from headwise.paper.causal import competition, cooperation
+from headwise.paper.causal import competition, cooperation, flow_beside
 from headwise.paper.causal.claims import CLAIMS
 from headwise.paper.causal.run import reproduce_causal
 from headwise.paper.causal.trial import Trial, excess_at, first_taking, takings
@@ -115,10 +115,14 @@ def test_verdicts_are_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(Trial, "config", lambda self, *, heads=3: small.changed({"seed": self.seed}))
     monkeypatch.setattr(cooperation, "RELEASED_AT", 10)
     monkeypatch.setattr(cooperation, "RELEASED_UNTIL", 20)
+    monkeypatch.setitem(
+        flow_beside.BESIDE, "late-start", lambda seed: "held at 9: group 1 and [2]; head 3 then takes none until 12"
+    )
     found = reproduce_causal(["late-start"], seeds=[0], out=tmp_path / "runs", into=tmp_path / "into")
     [stored] = json.loads((tmp_path / "into" / "causal.json").read_text())["verdicts"]
     assert stored["claim"] == "late-start"
     assert stored["notes"]["0"].startswith("held at 10")
+    assert stored["flow"] == {"0": "held at 9: group 1 and [2]; head 3 then takes none until 12"}
     assert "late-start" in (tmp_path / "into" / "causal.md").read_text()
     assert str(found).startswith("late-start: ")
     with pytest.raises(ConfigError, match="did you mean kept"):

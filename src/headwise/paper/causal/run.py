@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from headwise.core.errors import ConfigError, RunFailed
 from headwise.core.keys import nearest_key
 from headwise.paper.causal.claim import CausalClaim
 from headwise.paper.causal.claims import CLAIMS
+from headwise.paper.causal.flow_beside import BESIDE
 from headwise.paper.causal.trial import Trial
 from headwise.paper.scale import Scale
 from headwise.paper.verdict import Judgement, Verdict, decide
@@ -27,6 +28,8 @@ class CausalVerdicts:
 
     verdicts: tuple[tuple[CausalClaim, Verdict], ...]
     file: Path
+    flow: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """What the gradient flow does under the same intervention, by claim and seed; no claim is judged by it."""
 
     def to_json(self) -> dict[str, Any]:
         """`verdicts`, each with its statement, threshold, numbers by trial and notes."""
@@ -37,6 +40,7 @@ class CausalVerdicts:
             about = {key: content[key] for key in kept}
             found.append(
                 {**about, "statement": claim.statement, "by_trial": dict(verdict.by_seed), "notes": dict(verdict.notes)}
+                | {"flow": dict(self.flow.get(claim.name, {}))}
             )
         return {"verdicts": found}
 
@@ -48,6 +52,7 @@ class CausalVerdicts:
             if verdict.measured is not None:
                 lines.append(f"  {claim.quantity}: {verdict.numbers}")
             lines += [f"  {trial}: {note}" for trial, note in verdict.notes.items()]
+            lines += [f"  flow, seed {seed}: {said}" for seed, said in self.flow.get(claim.name, {}).items()]
         return "\n".join(lines)
 
 
@@ -72,12 +77,14 @@ def reproduce_causal(
                 f"there is no causal claim {name!r}{nearest_key(name, known)}; there are {', '.join(known)}"
             )
     chosen = [known[name] for name in names] or list(CLAIMS)
+    numbers = (0, 1, 2) if seeds is None else tuple(seeds)
     trials = {
         100 * draw + seed: Trial(seed, draw, scale, Path(out), notify=lambda line: None, stop_asked=stop_asked)
         for draw in DRAWS[scale]
-        for seed in ((0, 1, 2) if seeds is None else seeds)
+        for seed in numbers
     }
     found = []
+    flow: dict[str, dict[str, str]] = {}
     for claim in chosen:
         judgements: dict[int, Judgement] = {}
         for number, trial in trials.items():
@@ -97,9 +104,11 @@ def reproduce_causal(
             published=None,
         )
         found.append((claim, verdict))
+        if claim.name in BESIDE:
+            flow[claim.name] = {str(seed): BESIDE[claim.name](seed) for seed in numbers}
     folder = Path(into)
     folder.mkdir(parents=True, exist_ok=True)
-    result = CausalVerdicts(tuple(found), folder / "causal.json")
+    result = CausalVerdicts(tuple(found), folder / "causal.json", flow)
     replace_file(result.file, json.dumps(result.to_json(), indent=2).encode() + b"\n", option="--into")
     replace_file(folder / "causal.md", _page(result, scale).encode(), option="--into")
     return result
@@ -123,4 +132,5 @@ def _page(result: CausalVerdicts, scale: Scale) -> str:
     for claim, verdict in result.verdicts:
         lines += ["", f"## {claim.name}", ""]
         lines += [f"- trial {trial}: {note}" for trial, note in verdict.notes.items()]
+        lines += [f"- the flow, seed {seed}: {said}" for seed, said in result.flow.get(claim.name, {}).items()]
     return "\n".join(lines) + "\n"
