@@ -40,6 +40,8 @@ if TYPE_CHECKING:
     from headwise.task.config import TaskConfig
     from headwise.task.own_task import OwnTask
     from headwise.theory.check import check, list_statements
+    from headwise.track.exporting import export
+    from headwise.track.tracker import Tracker
     from headwise.training.config import TrainConfig
     from headwise.view.draw_diagram import draw_diagram
     from headwise.view.figures import draw_branches, draw_phases, draw_run, draw_theory
@@ -53,6 +55,7 @@ _HOME = {
     "OwnTask": "headwise.task.own_task",
     "RunConfig": "headwise.study.config",
     "TaskConfig": "headwise.task.config",
+    "Tracker": "headwise.track.tracker",
     "TrainConfig": "headwise.training.config",
     "benchmark": "headwise.bench.benchmark",
     "branch": "headwise.study.branch",
@@ -68,6 +71,7 @@ _HOME = {
     "draw_run": "headwise.view.figures",
     "draw_theory": "headwise.view.figures",
     "experiment": "headwise.study.experiments",
+    "export": "headwise.track.exporting",
     "flow_preset": "headwise.flow.presets",
     "judge": "headwise.paper.reproduce",
     "keep_flow": "headwise.study.flows",
@@ -102,6 +106,7 @@ __all__ = [
     "OwnTask",
     "RunConfig",
     "TaskConfig",
+    "Tracker",
     "TrainConfig",
     "benchmark",
     "branch",
@@ -117,6 +122,7 @@ __all__ = [
     "draw_run",
     "draw_theory",
     "experiment",
+    "export",
     "flow_preset",
     "judge",
     "keep_flow",

@@ -25,6 +25,10 @@ TO_MEMORY = {
     ("src/headwise/cli/streams.py", "open"): "the null device",
     ("src/headwise/study/collect.py", "ParquetWriter"): "into the file that `replacing` gives",
     ("src/headwise/study/collect.py", "write_table"): "into the file that `replacing` gives",
+    ("src/headwise/track/exporting.py", "to_netcdf"): "into memory",
+    ("src/headwise/track/exporting.py", "to_zarr"): "into a folder beside, which is renamed",
+    ("src/headwise/track/exporting.py", "ParquetWriter"): "into the file that `replacing` gives",
+    ("src/headwise/track/exporting.py", "write_table"): "into the file that `replacing` gives",
 }
 """Calls by which a file could be written, and where they go instead."""
 

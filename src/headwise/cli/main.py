@@ -38,6 +38,7 @@ MODULES = (
     "reproduce",
     "sweep",
     "collect",
+    "export",
     "diagram",
     "catalogue",
     "verify",
