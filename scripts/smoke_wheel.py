@@ -55,6 +55,9 @@ def main() -> int:
     parser.add_argument("wheel", type=Path)
     parser.add_argument("--extras", default="", help="such as train or train,probe")
     parser.add_argument("--python", default=sys.executable, help="the Python to try it with")
+    parser.add_argument(
+        "--venv", type=Path, help="an environment with everything the wheel needs; only it is installed"
+    )
     parser.add_argument("--constraints", type=Path, help="a file of exact versions")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
@@ -62,13 +65,14 @@ def main() -> int:
 
 
 def try_wheel(given: argparse.Namespace, folder: Path) -> int:
-    venv = folder / "venv"
-    subprocess.run([given.python, "-m", "venv", str(venv)], check=True)
+    venv = given.venv or folder / "venv"
+    if given.venv is None:
+        subprocess.run([given.python, "-m", "venv", str(venv)], check=True)
     what = f"{given.wheel.resolve()}[{given.extras}]" if given.extras else str(given.wheel.resolve())
     began = time.monotonic()
     exact = ["-c", str(given.constraints.resolve())] if given.constraints else []
     install = [venv / "bin" / "python", "-m", "pip", "install", "-q", "--disable-pip-version-check", *exact, what]
-    subprocess.run(install, check=True)
+    subprocess.run([*install, *(["--no-deps", "--force-reinstall"] if given.venv else [])], check=True)
     seconds = time.monotonic() - began
     packages = next((venv / "lib").glob("python*/site-packages"))
     size = sum(file.stat().st_size for file in packages.rglob("*") if file.is_file())
@@ -78,14 +82,19 @@ def try_wheel(given: argparse.Namespace, folder: Path) -> int:
     )
     work = folder / "work"
     work.mkdir()
-    answers = [one(venv, work, line, with_torch="torch" in os.listdir(packages)) for line in lines(venv)]
+    answers = [one(venv, work, line, with_torch=has_torch(venv)) for line in lines(venv)]
     return 0 if all(answers) else 1
+
+
+def has_torch(venv: Path) -> bool:
+    look = "import importlib.util, sys; sys.exit(importlib.util.find_spec('torch') is None)"
+    return subprocess.run([venv / "bin" / "python", "-c", look]).returncode == 0
 
 
 def lines(venv: Path) -> list[str]:
     """Every command line; a command that is not listed above is an error."""
     shown = subprocess.run([venv / "bin" / "headwise", "--help"], capture_output=True, text=True, check=True).stdout
-    there = set(re.findall(r"^    ([a-z]+)  ", shown, re.MULTILINE))
+    there = set(re.findall(r"^    ([a-z]+)(?:  |$)", shown, re.MULTILINE))
     if there != set(COMMANDS):
         raise SystemExit(f"commands without a line here, or lines without a command: {there ^ set(COMMANDS)}")
     return [line for several in COMMANDS.values() for line in several]
