@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, Literal
 
 import numpy as np
@@ -52,6 +52,7 @@ def run_benchmark(
     clock: Clock = "wall",
     extent: Extent = "all",
     peers: bool = False,
+    peer_cases: Collection[Name] = NAMES,
     sizes: bool = False,
     level: str | None = None,
     batches: Mapping[Name, int] | None = None,
@@ -59,9 +60,10 @@ def run_benchmark(
 ) -> dict[str, Any]:
     """Time every case. `extent` "times" leaves out accuracy, memory and growth, which take most of the minutes.
 
-    `peers` adds the strongest alternatives to the turns of every step, `sizes` many sizes of every model, and `level`
-    holds the kernel to an instruction level below the best. `batches` gives single cases another number of sequences,
-    which `settings` keeps. `report` hears of every case and size as it is done.
+    `peers` adds the strongest alternatives to the turns of every step of `peer_cases` (compiling takes long), `sizes`
+    many sizes of every model, and `level` holds the kernel to an instruction level below the best. `batches` gives
+    single cases another number of sequences, which `settings` keeps. `report` hears of every case and size as it is
+    done.
 
     Keys: `ratio` and `ratio_chunked` (case, path: times faster than plain on the whole batch, in chunks),
     `ratio_pairwise` (over the faster way to write the plain minimal model), `ratio_spread`, `seconds`, `floor`
@@ -81,7 +83,7 @@ def run_benchmark(
                 repeats=repeats,
                 clock=clock,
                 extent=extent,
-                with_peers=peers,
+                peer_cases=peer_cases if peers else (),
                 report=report or _silent,
             )
             if sizes:
@@ -102,7 +104,7 @@ def _run(
     repeats: int,
     clock: Clock,
     extent: Extent,
-    with_peers: bool,
+    peer_cases: Collection[Name],
     report: Callable[[str], None],
 ) -> dict[str, Any]:
     choice = choose(MINIMAL_PUBLISHED, ComputeConfig())
@@ -125,7 +127,7 @@ def _run(
         sizes = paper_sizes(case, batch=batches[case])
         runs: dict[str, Callable[[], object]] = {str(name): run for name, run in contenders(case, sizes).items()}
         others: list[str] = []
-        if with_peers and case != "evaluation":
+        if case in peer_cases and case != "evaluation":
             found = peers(*prepared(sizes))
             others = list(found)
             runs |= {str(name): run for name, run in found.items()}

@@ -24,11 +24,11 @@ from headwise.model.tables import Output
 from headwise.model.tabulated import TabulatedEngine
 
 AXES: dict[str, tuple[int, ...]] = {
-    "d": (10, 200, 1000, 2000, 5000),
-    "T": (5, 100, 300, 500),
-    "batch": (8, 60, 300, 3000),
-    "heads": (1, 5, 15, 51),
-    "width": (60, 129, 510),
+    "d": (10, 1000, 2000, 5000),
+    "T": (5, 100, 500),
+    "batch": (8, 60, 300),
+    "heads": (1, 15, 51),
+    "width": (60, 510),
     "blocks": (2, 3),
 }
 MODELS = ("full", "full_embedding_dropout", "pre_norm", "minimal")

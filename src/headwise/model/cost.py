@@ -140,7 +140,8 @@ def work(sizes: BatchSizes, source: Source, output: Output) -> Work:
         columns = float(positions * (key_columns + heads * writes) + queries * query_columns)
         sparse = passes * batch * rate * stream * columns
         gathered = passes * batch * columns
-        elements = (rows + stream) * float(2 * query_columns + heads * pitch(writes))
+        # Cut into blocks of columns, which copies them once more.
+        elements = 1.4 * (rows + stream) * float(2 * query_columns + heads * pitch(writes))
         folding = passes * rows * stream * float(2 * query_columns + heads * sizes.head)
         folding += passes * heads * (rows + stream) * float(sizes.head) * writes if model.output == "on" else 0.0
         drained = elements * chunks
