@@ -80,6 +80,7 @@ def run(arguments: argparse.Namespace, extra: list[str]) -> int:
             executor=arguments.executor,
             cluster=arguments.cluster,
             out=arguments.out,
+            label=arguments.label,
             notify=say,
             ended=quietly(arguments),
             stop_asked=stop_asked,

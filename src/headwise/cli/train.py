@@ -68,6 +68,7 @@ def add_experiment_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--steps", metavar="N", help="short for --train.steps")
     parser.add_argument("--init-scale", metavar="U", help="short for --model.init_scale")
     add_runs_folder(parser)
+    parser.add_argument("--label", metavar="WORDS", help="what lists and pages call the run; not part of its name")
     parser.add_argument(
         "--path", metavar="PATH", help="code that computes the model: auto (default), kernel, torch or reference"
     )
@@ -108,6 +109,7 @@ def run(arguments: argparse.Namespace, extra: list[str]) -> int:
             notify=say,
             stop_asked=stop_asked,
             on_damage=arguments.on_damage,
+            label=arguments.label,
         )
     summary = show(finished.path)
     print_result(summary, arguments)

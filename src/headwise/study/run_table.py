@@ -16,6 +16,7 @@ from headwise.core.errors import ConfigError, CorruptData
 from headwise.core.keys import flatten, nearest_key
 from headwise.core.text import text_table, wrap
 from headwise.store import RunDirectory, RunRecord, load_trajectory
+from headwise.store.labels import read_label
 from headwise.store.listing import Care
 from headwise.store.listing import list_runs as runs_below
 from headwise.study.collect import phase_columns
@@ -24,7 +25,7 @@ STAGE_VIEWS = ("function", "loss", "heads")
 """Where the number of stages is read: the first of these that has one."""
 
 UNSET = "-"
-OWN_COLUMNS = ("experiment", "seed", "status", "steps", "loss", "stages", "age", "size")
+OWN_COLUMNS = ("experiment", "label", "seed", "status", "steps", "loss", "stages", "age", "size")
 """What a list can be sorted by, besides any config key."""
 
 
@@ -37,6 +38,8 @@ class ListedRun(RunRecord):
     final: Mapping[str, float] = field(default_factory=dict)
     """The last values of its excess loss and losses, as far as it has them."""
     stages: int | None = None
+    label: str | None = None
+    """What its owner calls it."""
     written: float = 0.0
     """When something was last written, in seconds since 1970."""
 
@@ -59,6 +62,7 @@ class RunTable(list[ListedRun]):
             {
                 "run": str(run.path),
                 "experiment": run.experiment,
+                "label": run.label,
                 "seed": run.seed,
                 "status": run.status,
                 "steps": run.steps,
@@ -127,7 +131,8 @@ def _listed(record: RunRecord, *, read_curves: bool) -> ListedRun:
     except (CorruptData, ConfigError):
         pass  # what can be known of it stands in its status; `headwise verify` says more
     own = {one.name: getattr(record, one.name) for one in dataclasses.fields(RunRecord)}
-    return ListedRun(**own, config=config, final=final, stages=stages, written=record.path.stat().st_mtime)
+    label = read_label(record.path) or config.get("label")
+    return ListedRun(**own, config=config, final=final, stages=stages, label=label, written=record.path.stat().st_mtime)
 
 
 def _ending(path: Path) -> tuple[dict[str, float], int | None]:
@@ -174,10 +179,12 @@ def _rank(value: Any) -> tuple[int, float, str]:
 def _table(runs: Sequence[ListedRun], names: Mapping[Path, str]) -> str:
     differing = _differing_keys(runs)
     loss = "excess loss" if all("excess_loss" in run.final for run in runs if run.final) else "loss"
-    columns = ("run", *differing, "status", "steps", loss, "stages", "age", "size")
+    named = ("label",) if any(run.label for run in runs) else ()
+    columns = ("run", *named, *differing, "status", "steps", loss, "stages", "age", "size")
     rows = [
         (
             names[run.path],
+            *((run.label or UNSET,) if named else ()),
             *(_text(run.config.get(key)) for key in differing),
             run.status,
             str(run.steps),
@@ -188,14 +195,14 @@ def _table(runs: Sequence[ListedRun], names: Mapping[Path, str]) -> str:
         )
         for run in runs
     ]
-    return text_table(columns, rows, align="l" + "l" * len(differing) + "lrrrrr")
+    return text_table(columns, rows, align="l" + "l" * len((*named, *differing)) + "lrrrrr")
 
 
 def _differing_keys(runs: Sequence[ListedRun]) -> list[str]:
     """Config keys whose values are not the same in all runs; the seed is in the name of each."""
     readable = [run for run in runs if run.config]
     keys = dict.fromkeys(key for run in readable for key in run.config)
-    told = ("seed", "experiment")
+    told = ("seed", "experiment", "label")
     return [key for key in keys if key not in told and len({repr(run.config.get(key)) for run in readable}) > 1]
 
 

@@ -15,6 +15,7 @@ from headwise.core.errors import CorruptData, RunFailed
 from headwise.model import kernel
 from headwise.model.paths import Choice, choose
 from headwise.store import OnDamage, RunDirectory, check_writable
+from headwise.store.labels import check_label, give_label, write_label
 from headwise.study.branch_parent import find_parent
 from headwise.study.config import RunConfig, window_config
 from headwise.study.kept_predictors import kept_predictors
@@ -36,17 +37,21 @@ def execute(
     argv: list[str] | None = None,
     own: OwnCode = NOTHING,
     parent: RunDirectory | None = None,
+    label: str | None = None,
 ) -> RunDirectory:
     """Bring a run to its end, from wherever it stands, and return its directory.
 
     `report` is called after every measurement, `notify` with a line that a person should read once. `Interrupted` is
     raised between two steps once `stop_asked` returns true; the state is saved before. `own` is code of the caller's
     own; a run that was made with some is computed only with the same.
-    The `parent` of a branch is looked for below `out` unless it is given.
+    The `parent` of a branch is looked for below `out` unless it is given. `label` is what people call the run; it is no
+    part of what names it.
     """
+    label = check_label(label)
     config = own.recorded_in(config)
     run = RunDirectory(run_location(config, out))
     if _is_over(run, config, on_damage=on_damage):
+        give_label(run, label)
         return run
     own.require_all_of(config)
     if config.branch is not None and parent is None:
@@ -69,6 +74,7 @@ def execute(
             pass
     prepared = PreparedRun(config, windows, remember=kept_predictors(out), own=own)
     with run.writing():
+        write_label(run, label)
         if _is_over(run, config, on_damage=on_damage):
             return run
         train_run(

@@ -12,7 +12,8 @@ from typing import Any
 
 from headwise.core.errors import ConfigError
 from headwise.core.extras import require_library
-from headwise.store import check_writable
+from headwise.store import RunDirectory, check_writable
+from headwise.store.labels import check_label, give_label
 from headwise.study.cluster_config import ClusterConfig
 from headwise.study.config import RunConfig, config_hash
 from headwise.study.cost import estimate_wall, readable
@@ -152,6 +153,7 @@ def sweep(
     executor: str = "local",
     cluster: ClusterConfig | None = None,
     out: Path | str = "runs",
+    label: str | None = None,
     notify: Callable[[str], None] = lambda line: None,
     ended: Callable[[str], None] = lambda line: None,
     stop_asked: StopAsked = never,
@@ -161,7 +163,8 @@ def sweep(
     Runs that are there already are not computed again, and one that fails does not stop the others. `executor` is
     `local`, `slurm` (with the settings of `cluster`) or the address of a dask scheduler. `notify` is called with lines
     about the whole sweep, `ended` with one about each run that ends. Once `stop_asked` returns true the runs that are
-    being computed are saved and `Interrupted` is raised; the same call goes on with them.
+    being computed are saved and `Interrupted` is raised; the same call goes on with them. `label` is what lists and
+    pages call its runs once they are computed.
 
     >>> import tempfile
     >>> from headwise import experiment, sweep
@@ -171,6 +174,7 @@ def sweep(
     >>> [outcome.status for outcome in swept.outcomes], swept.failed
     (['finished', 'finished'], ())
     """
+    label = check_label(label)
     plan = plan_sweep(config, over=over, zipped=zipped, seeds=seeds, workers=workers, out=out)
     require_library("torch")
     notify(plan.headline)
@@ -195,6 +199,9 @@ def sweep(
         notify=notify,
         stop_asked=stop_asked,
     )
+    for run in (RunDirectory(path) for path in plan.runs):
+        if run.is_begun():
+            give_label(run, label)
     return SweptRuns(tuple(outcomes), plan.values, plan.out)
 
 

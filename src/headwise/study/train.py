@@ -33,6 +33,7 @@ def train(
     report: Report | None = None,
     notify: Callable[[str], None] = lambda line: None,
     stop_asked: Callable[[], bool] = lambda: False,
+    label: str | None = None,
     task: OwnTask | None = None,
     model: Build | None = None,
     attention: str | None = None,
@@ -46,7 +47,7 @@ def train(
     run is refused, or with `on_damage="recover"` resumed from its newest undamaged checkpoint. `progress` says on
     stderr how far it is, unless it is "off" or `report` is given, which is then called after every measurement.
     `notify` is called with a line that a person should read once; once `stop_asked` returns true the run stops with its
-    state saved and `Interrupted` is raised.
+    state saved and `Interrupted` is raised. `label` is what lists and pages call the run; it may change at any time.
 
     Code of one's own (docs/extend.md): `task` is an `OwnTask`; `model` a function that makes a torch module from tokens
     to logits, with `attention` as in `watch`; `optimizer` a function from parameters to an optimiser; `metrics`
@@ -71,6 +72,13 @@ def train(
     )
     with stop_on_interrupt(stop_asked) as stop:
         run = execute(
-            as_run_config(config), out, report=told, notify=notify, stop_asked=stop, on_damage=on_damage, own=own
+            as_run_config(config),
+            out,
+            report=told,
+            notify=notify,
+            stop_asked=stop,
+            on_damage=on_damage,
+            own=own,
+            label=label,
         )
     return load_trajectory(run.path)

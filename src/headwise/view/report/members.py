@@ -17,6 +17,7 @@ from headwise.core.readings import with_reading
 from headwise.core.trajectory import attribute
 from headwise.store import RunDirectory, load_trajectory, run_status, short_path
 from headwise.store.given_source import given_source, given_sources, source_kind
+from headwise.store.labels import read_label
 
 
 class Watched(Protocol):
@@ -40,6 +41,8 @@ class Member:
     status: str = "finished"
     config: dict[str, Any] = field(default_factory=dict)
     manifest: dict[str, Any] = field(default_factory=dict)
+    called: str | None = None
+    """The label that its owner gave it."""
 
     @property
     def is_foreign(self) -> bool:
@@ -83,6 +86,7 @@ def read_member(path: Path | str) -> Member:
     return Member(
         trajectory=trajectory,
         label=short_path(run.path).name,
+        called=read_label(run.path),
         seed=seed if isinstance(seed, int | str) else None,
         status=str(manifest["status"]) if manifest else run_status(run.path),
         config=config,

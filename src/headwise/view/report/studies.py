@@ -56,7 +56,9 @@ def differing_keys(configs: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def kind_of(member: Member) -> str:
-    """What a person calls this run when nothing else is known."""
+    """What a person calls this run: its label, or what it is of."""
+    if member.called:
+        return member.called
     experiment = member.config.get("experiment") or attribute(member.trajectory, "experiment")
     preset = member.config.get("preset") or attribute(member.trajectory, "preset")
     source = attribute(member.trajectory, "source")
