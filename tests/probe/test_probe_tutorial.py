@@ -41,6 +41,7 @@ def test_the_picture_shows_where_each_head_settled(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1800)
 @pytest.mark.filterwarnings("ignore:headwise. head importance takes:UserWarning")
 def test_the_heads_that_hold_the_three_lags_are_the_three_most_important() -> None:
     """Two blocks of four heads on the tutorial's language, until each lag has a head of its own; two minutes.
