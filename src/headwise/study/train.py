@@ -12,6 +12,7 @@ from headwise.store import OnDamage, load_trajectory
 from headwise.study.config import RunConfig
 from headwise.study.experiments import as_run_config
 from headwise.study.interrupts import stop_on_interrupt
+from headwise.study.kept_features import keep_features
 from headwise.study.shown_progress import Shown, shown_progress
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ def train(
     notify: Callable[[str], None] = lambda line: None,
     stop_asked: Callable[[], bool] = lambda: False,
     label: str | None = None,
+    features: Any = None,
     task: OwnTask | None = None,
     model: Build | None = None,
     attention: str | None = None,
@@ -49,6 +51,7 @@ def train(
     `notify` is called with a line that a person should read once; once `stop_asked` returns true the run stops with its
     state saved and `Interrupted` is raised. `label` is what lists and pages call the run; it may change at any time.
 
+    `features` are feature matrices of one's own, (count, d, d), instead of those that `task.features` names.
     Code of one's own (docs/extend.md): `task` is an `OwnTask`; `model` a function that makes a torch module from tokens
     to logits, with `attention` as in `watch`; `optimizer` a function from parameters to an optimiser; `metrics`
     functions by name, each called with the `Look` at every evaluation, whose numbers are kept in the variable
@@ -70,9 +73,12 @@ def train(
     own = OwnCode(
         task=task, model=model, attention=attention, optimizer=optimizer, metrics=metrics or {}, on_look=on_look
     )
+    checked = as_run_config(config)
+    if features is not None:
+        checked = checked.changed({"task.features": keep_features(features, out)})
     with stop_on_interrupt(stop_asked) as stop:
         run = execute(
-            as_run_config(config),
+            checked,
             out,
             report=told,
             notify=notify,
