@@ -23,6 +23,8 @@ from pathlib import Path
 
 from packaging.requirements import Requirement
 
+from headwise.core.atomic import replace_file
+
 ROOT = Path(__file__).resolve().parents[1]
 WORKS = {
     "": "reading, detecting, drawing, the flow and the theory",
@@ -110,7 +112,7 @@ def main() -> None:
     if given.write:
         page = given.write.read_text(encoding="utf-8")
         before, after = page.partition(BEGIN)[0], page.partition(END)[2]
-        given.write.write_text(f"{before}{BEGIN}\n{table}\n\n{where}\n{END}{after}", encoding="utf-8")
+        replace_file(given.write, f"{before}{BEGIN}\n{table}\n\n{where}\n{END}{after}")
 
 
 if __name__ == "__main__":

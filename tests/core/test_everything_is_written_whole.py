@@ -18,6 +18,7 @@ ALLOWED = {
 """Modules that may open files for writing, and why."""
 
 TO_MEMORY = {
+    ("src/headwise/view/notebook_figure.py", "savefig"): "into a buffer",
     ("src/headwise/view/write.py", "savefig"): "into a buffer",
     ("src/headwise/store/tables.py", "write_table"): "into a buffer",
     ("src/headwise/zoo/replay.py", "savez_compressed"): "into a buffer",
