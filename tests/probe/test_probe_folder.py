@@ -221,7 +221,7 @@ def test_the_command_prints_one_document_and_one_line_errors(
     assert main(["show", document["run"], "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["status"] == "finished"
     assert main(["probe", str(checkpoints), *shown]) == 0
-    assert "GPT2LMHeadModel: 4 checkpoints, 1 blocks of 2 heads" in capsys.readouterr().out.replace("\n", " ")
+    assert "GPT2LMHeadModel: 4 checkpoints, 1 block of 2 heads" in capsys.readouterr().out.replace("\n", " ")
     for arguments, code in (
         (["probe", str(tmp_path / "absent")], 2),
         (["probe", str(checkpoints), "--tokens", "x.npy", "--synthetic", "random"], 2),
