@@ -21,8 +21,8 @@ from pathlib import Path
 SMALL = "--preset redrawn --task.d 6 --task.T 5 --train.samples 60 --train.batch 20 --measure.test_samples 30 --steps 4"
 FLOW = "runs/flow"
 COMMANDS: dict[str, tuple[str, ...]] = {
-    "list": ("list", "list --runs runs"),
     "flow": ("flow --T 5 --t-end 30 --points 40 --figure flow.png",),
+    "list": ("list", "list --runs runs"),
     "show": ("show RUN --figure run.png",),
     "phases": ("phases RUN",),
     "report": ("report RUN -o run.html",),
