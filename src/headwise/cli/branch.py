@@ -13,6 +13,7 @@ from headwise.cli.signals import stop_on_signal
 from headwise.cli.streams import say
 from headwise.core.errors import ConfigError
 from headwise.core.text import definitions
+from headwise.study.config import RunConfig
 
 OPTIONS = ("--at", "--do", "--until", "--steps", "--seeds", "--out", "--figure", "--json", "--recover")
 
@@ -111,4 +112,5 @@ COMMAND = Command(
     functions=("branch", "draw_branches"),
     instead={"figure": "draw_branches([RUN, BRANCH], to=FILE)"},
     words=("head", "block", "group"),
+    keys=RunConfig,
 )
