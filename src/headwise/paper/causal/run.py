@@ -116,11 +116,12 @@ def reproduce_causal(
 
 def _page(result: CausalVerdicts, scale: Scale) -> str:
     """The verdicts as a table, with what every trial showed below."""
+    named = "" if len(result.verdicts) == len(CLAIMS) else "".join(f"{claim.name} " for claim, _ in result.verdicts)
     lines = [
         f"# Causal claims, {scale} scale",
         "",
-        f"Made by `headwise reproduce --set causal --scale {scale}`. Each claim compares branches of the minimal model "
-        "with the run itself and with a sham, to which nothing is done but other batches.",
+        f"Made by `headwise reproduce {named}--set causal --scale {scale}`. Each claim compares branches of the minimal "
+        "model with the run itself and with a sham, to which nothing is done but other batches.",
         "",
         "| claim | verdict | measured | threshold |",
         "|---|---|---|---|",
