@@ -120,8 +120,8 @@ def _page(result: CausalVerdicts, scale: Scale) -> str:
     lines = [
         f"# Causal claims, {scale} scale",
         "",
-        f"Made by `headwise reproduce {named}--set causal --scale {scale}`. Each claim compares branches of the minimal "
-        "model with the run itself and with a sham, to which nothing is done but other batches.",
+        f"Made by `headwise reproduce {named}--set causal --scale {scale}`. Each claim compares branches of the "
+        "minimal model with the run itself and with a sham, to which nothing is done but other batches.",
         "",
         "| claim | verdict | measured | threshold |",
         "|---|---|---|---|",
