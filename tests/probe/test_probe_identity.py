@@ -200,7 +200,7 @@ def test_runs_without_digests_are_read_and_go_on(series: Path, probe: Probe, tmp
     """As earlier versions wrote them: records, and nothing that says of what."""
     shutil.move(series / "checkpoint-20", tmp_path / "later")
 
-    def keep(run: RunDirectory, looked_at: Any, record: Any, probe: Any, config: Any, identity: Any) -> None:
+    def keep(run: RunDirectory, looked_at: Any, record: Any, probe: Any, config: Any, identity: Any, **_: Any) -> None:
         about = {"coordinates": probe.coordinates(), "attributes": probe.attributes()}
         run.start(config.model_dump(mode="json"), identity=identity, **about)
         variables = {name: values[None] for name, values in record.items()}

@@ -5,6 +5,7 @@ Slurm itself is not needed: its commands are replaced by scripts that start a jo
 
 from __future__ import annotations
 
+import signal
 import socket
 import stat
 import subprocess
@@ -13,6 +14,7 @@ import textwrap
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 
 import dask
@@ -89,13 +91,16 @@ def stand_in_for_slurm(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterato
 
 
 def test_on_the_slurm_path_strangers_run_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("dask_jobqueue", reason="needs dask-jobqueue: pip install 'headwise[cluster]'")
+    if find_spec("dask_jobqueue") is None:  # not imported here: that alone takes Ctrl-C over
+        pytest.skip("needs dask-jobqueue: pip install 'headwise[cluster]'")
     pytest.importorskip("cryptography", reason=KEYS)
     here = psutil.Process()
     before = addresses([here])
     settings = ClusterConfig(interface="lo", memory="1GB", logs=str(tmp_path / "logs"))
+    answers_to_interrupt = signal.getsignal(signal.SIGINT)
     with stand_in_for_slurm(tmp_path / "bin", monkeypatch), open_pool("slurm", workers=1, cluster=settings) as pool:
         assert pool.executor.submit(abs, -3).result(120) == 3
+        assert signal.getsignal(signal.SIGINT) is answers_to_interrupt, "Ctrl-C belongs to who calls"
         ours = addresses([here]) - before
         assert len(ours) == 1
         job = psutil.Process(int((tmp_path / "bin" / "jobs").read_text().split()[0]))

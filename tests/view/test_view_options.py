@@ -62,6 +62,13 @@ def stored_probe(folder: Path) -> Path:
     return next((folder / "probe-c").iterdir())
 
 
+def trained(folder: Path) -> Path:
+    """A run that can be branched."""
+    size = ("--task.T", "5", "--train.samples", "60", "--train.batch", "60", "--measure.test_samples", "30")
+    assert main(["train", "minimal", *size, "--steps", "20", "--out", str(folder), "-q"]) == 0
+    return next((folder / "minimal").iterdir())
+
+
 def diagram_of(folder: Path) -> list[object]:
     return [collected(folder / "t.parquet"), "--x", "task.m", "--y", "model.init_scale", "--value", "stages",
             "--value", "competitive-end"]  # fmt: skip
@@ -78,6 +85,7 @@ CASES: list[tuple[str, str, str, Callable[[Path], list[object]]]] = [
     ("flow", "--overlay", "a.png", lambda tmp: ["--start", "B", "--t-end", 1500, "--out", tmp]),
     ("probe", "--figure", "a.png", lambda tmp: [checkpoints(tmp / "c"), "--length", 12, "--out", tmp, "-q"]),
     ("diagram", "--to", "a.png", diagram_of),
+    ("branch", "--figure", "a.png", lambda tmp: [trained(tmp), "--at", 10, "--do", "freeze:heads=1", "-q"]),
 ]
 """Command, option, file and what else stands on the command line."""
 

@@ -1,4 +1,4 @@
-"""Ctrl-C while a training is called from Python, in a notebook above all: it stops between two steps, all saved."""
+"""Who answers to Ctrl-C: a training called from Python stops with all saved, and no library takes the key over."""
 
 from __future__ import annotations
 
@@ -41,3 +41,14 @@ def stop_on_interrupt(stop_asked: Callable[[], bool]) -> Iterator[Callable[[], b
         raise
     finally:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@contextmanager
+def keep_interrupt_handler() -> Iterator[None]:
+    """Give Ctrl-C back to whom it belonged: some libraries take it when they are imported, to end the process."""
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        yield
+    finally:
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGINT, before)

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from headwise.core.errors import ConfigError
 from headwise.study.cluster_config import ClusterConfig
+from headwise.study.interrupts import keep_interrupt_handler
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -40,7 +41,8 @@ def slurm_client(workers: int, settings: ClusterConfig) -> Iterator[tuple[Client
     from distributed import Client
 
     try:
-        from dask_jobqueue.slurm import SLURMCluster
+        with keep_interrupt_handler():
+            from dask_jobqueue.slurm import SLURMCluster
         from distributed.security import Security
 
         security = Security.temporary()
