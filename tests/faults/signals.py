@@ -13,7 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from unittest import mock
 
+import pytest
+
 from headwise.paper import scale
+from tests.conftest import shorten_fits
 from tests.faults.counts import Counts, Found
 from tests.faults.file_system import Tree, read_tree, write_tree
 from tests.faults.models import save_checkpoints
@@ -67,7 +70,9 @@ def run(counts: Counts) -> None:
     """Kill trainings of five optimisers, then signal every command."""
     import_everything()
     rng = random.Random(counts.seed)
-    with workplace() as place, without_git(), mock.patch.dict(scale.MINIMAL, {"quick": scale.Size(30, 20, 60, 10)}):
+    small = mock.patch.dict(scale.MINIMAL, {"quick": scale.Size(30, 20, 60, 10)})
+    with workplace() as place, without_git(), small, pytest.MonkeyPatch.context() as patch:
+        shorten_fits(patch)  # a reproduction would otherwise spend nearly all its time in one fit
         kills = round(KILLS_SHARE * counts.wanted)
         for number, (name, settings) in enumerate(OPTIMISERS.items()):
             share = kills // len(OPTIMISERS) + (number < kills % len(OPTIMISERS))
