@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -11,10 +14,12 @@ from headwise.bench import growth, run
 from headwise.bench.cases import NAMES, paper_sizes
 from headwise.bench.floor import operations
 from headwise.bench.memory import peak_gigabytes
+from headwise.bench.others import COUNTERS, Others
 from headwise.bench.page import page
 from headwise.bench.run import run_benchmark
 from headwise.bench.text import render
 from headwise.bench.timing import interleaved, ratio, spread
+from headwise.core.errors import ConfigError
 from headwise.model import kernel
 
 PATHS = {"torch", "kernel"} if kernel.missing() is None else {"torch"}
@@ -25,7 +30,7 @@ def result() -> dict[str, object]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(growth, "VALUES", {"batch": (1500, 3000), "d": (25, 50)})
         patch.setattr(run, "peak_gigabytes", lambda case, path, batch: 0.125 * len(case + path))
-        found = run_benchmark(batch=40, repeats=2)
+        found = run_benchmark(batch=40, repeats=2, parts=[part for part in run.PARTS if part != "sizes"])
     return json.loads(json.dumps(found, allow_nan=False))
 
 
@@ -38,6 +43,8 @@ def test_keys(result: dict[str, dict]) -> None:
     assert set(result["floor"]) == {*NAMES, "operations_per_second"}
     assert set(result["grad_error"]) == set(NAMES) - {"evaluation"}
     assert set(result["growth"]) == {"batch", "d"}
+    assert set(result["levels"]) == (set(NAMES) if "kernel" in PATHS else set())
+    assert {"levels", "growth", *NAMES} - set(result["others"]) <= ({"levels"} - PATHS)
     for case, paths in result["ratio"].items():
         for path, value in paths.items():
             assert value == pytest.approx(result["seconds"][case]["plain"] / result["seconds"][case][path])
@@ -56,7 +63,7 @@ def test_text_and_page_name_the_machine_and_every_number(result: dict[str, dict]
 
 
 def test_the_page_in_the_docs_is_that_of_the_stored_measurement() -> None:
-    """`python -m headwise.bench.page docs/performance.json` writes it anew after a change of its words."""
+    """`python -m headwise.bench.page --write` writes it anew after a change of its words."""
     docs = Path(__file__).parents[2] / "docs"
     measured = json.loads((docs / "performance.json").read_text())
     assert (docs / "performance.md").read_text() == page(measured)
@@ -65,11 +72,49 @@ def test_the_page_in_the_docs_is_that_of_the_stored_measurement() -> None:
 def test_a_page_from_a_poor_measurement_says_so(result: dict[str, dict]) -> None:
     quiet = result | {
         "machine": result["machine"] | {"load": 0.1},
+        "others": {},
         "settings": result["settings"] | {"repeats": 7, "clock": "wall"},
     }
     assert "Provisional" not in page(quiet)
     assert "only 2 repeats" in page(quiet | {"settings": quiet["settings"] | {"repeats": 2}})
     assert "load 3.0" in page(quiet | {"machine": quiet["machine"] | {"load": 3.0}})
+    busy = {"minimal": 0.01, "full": 1.5}
+    assert "other work kept 1.5 cores busy during step of the full model" in page(quiet | {"others": busy})
+
+
+def test_a_benchmark_that_was_stopped_goes_on_where_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
+    measured: list[str] = []
+
+    def times(case: str, sizes: object, **settings: object) -> dict[str, object]:
+        measured.append(case)
+        if len(measured) == 3:
+            raise KeyboardInterrupt
+        return {"seconds": {"plain": 2.0, "torch": 1.0}, "ratio": {"torch": 2.0}}
+
+    monkeypatch.setattr(run, "case_times", times)
+    kept: list[str] = []
+    with pytest.raises(KeyboardInterrupt):
+        run_benchmark(batch=40, repeats=2, parts=["times"], keep=lambda found: kept.append(json.dumps(found)))
+    before = json.loads(kept[-1])
+    assert list(before["seconds"]) == list(NAMES[:2])
+    done = run_benchmark(batch=40, repeats=2, parts=["times"], before=before)
+    assert measured == [*NAMES[:3], *NAMES[2:]]
+    assert set(done["seconds"]) == set(NAMES)
+    with pytest.raises(ConfigError, match="cannot be continued"):
+        run_benchmark(batch=41, repeats=2, parts=["times"], before=before)
+
+
+@pytest.mark.skipif(not COUNTERS.exists(), reason="this system does not count the work of others")
+def test_other_processes_are_counted_and_this_one_is_not() -> None:
+    busy = subprocess.Popen([sys.executable, "-c", "while True: pass"])
+    try:
+        others, start = Others(), time.process_time()
+        while time.process_time() < start + 0.5:
+            pass
+        assert (others.cores() or 0.0) > 0.2
+    finally:
+        busy.kill()
+        busy.wait()
 
 
 def test_operations_by_hand() -> None:

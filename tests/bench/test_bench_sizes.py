@@ -9,7 +9,7 @@ from headwise.bench import sizes as sizes_module
 from headwise.bench.cases import Name, Sizes, paper_sizes, prepared
 from headwise.bench.levels import limited_to
 from headwise.bench.page import _auto, _peers
-from headwise.bench.peers import best_chunk, fastest_plain, peers
+from headwise.bench.peers import best_chunk, compiled_peers, fastest_plain
 from headwise.bench.sizes import cells, measure_sizes, ways
 from headwise.core.errors import ConfigError
 from headwise.model import kernel
@@ -58,12 +58,18 @@ def test_the_largest_ratio_is_the_worst(monkeypatch: pytest.MonkeyPatch) -> None
         assert cell["ratio"] == cell["seconds"]["auto"] / min(others.values())
         assert cell["best"] in others
     assert f"{found['worst']:.2f} times" in _auto({"auto": found})
+    kept: list[object] = []
+    del found["sizes"]["minimal"]["d"]["20"]
+    assert measure_sizes(batch=6, repeats=1, only=("minimal",), before=found, keep=kept.append) == kept[0]
+    assert len(kept) == 1
 
 
 def test_cells_stay_affordable() -> None:
     every = list(cells(batch=3000))
     assert {cell.axis for cell in every} == set(sizes_module.AXES)
     assert all(1 <= cell.sizes.batch <= 30_000 for cell in every)
+    assert [cell.sizes.batch for cell in every if (cell.case, cell.axis) == ("minimal", "batch")][-1] == 30_000
+    assert [cell.sizes.batch for cell in every if (cell.case, cell.axis) == ("full", "batch")][-1] == 3000
     largest = next(cell for cell in every if cell.case == "full" and cell.axis == "T" and cell.value == 500)
     assert largest.sizes.batch < 300
 
@@ -73,8 +79,7 @@ def test_peers_compute_the_plain_step() -> None:
     decoder, inputs, targets = prepared(sizes)
     plain = fastest_plain(decoder)
     assert best_chunk(plain, inputs, targets) in (None, 10, 25, 50)
-    found = peers(*prepared(sizes._replace(batch=50)))
-    assert "best_chunk" in found
+    found = compiled_peers(*prepared(sizes._replace(batch=50)))
     for peer, run in found.items():
         assert run() == pytest.approx(whole_loss(sizes._replace(batch=50)), rel=1e-5), peer
     shown = _peers({"ratio_peers": {"full": {"best_chunk": 12.25}}})

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
-from headwise.bench.run import Extent, run_benchmark
+from headwise.bench.cases import NAMES
+from headwise.bench.run import Part, run_benchmark
 from headwise.bench.text import render
 from headwise.core.errors import ConfigError
+
+Extent = Literal["all", "times"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,11 +40,11 @@ def benchmark(
 ) -> Benchmark:
     """Time every path on every case, on one thread, taking turns; wants a quiet machine and about twenty minutes.
 
-    `batch` is the number of sequences of a step. `extent="times"` leaves out accuracy, memory and growth, which take
-    most of the minutes. `peers` adds the strongest alternatives: plain torch in its best chunk, `torch.compile`, and
-    JAX where it is installed. `sizes` compares what the `auto` path chooses with every other way at many sizes, ten
-    minutes more. `level` holds the kernel to an instruction level (`plain`, `avx2`, `avx512`). `report` is called with
-    a line about each case and size as it is done.
+    `batch` is the number of sequences of a step. `extent="times"` leaves out accuracy, memory, growth and the other
+    instruction levels, which take half of the minutes. `peers` adds the strongest alternatives: plain torch in its best
+    chunk, `torch.compile`, and JAX where it is installed. `sizes` compares what the `auto` path chooses with every
+    other way at many sizes, ten minutes more. `level` holds the kernel to an instruction level (`plain`, `avx2`,
+    `avx512`). `report` is called with a line about each case and size as it is done.
 
     >>> from headwise import benchmark
     >>> measured = benchmark(batch=8, repeats=1, extent="times").to_json()
@@ -51,7 +54,12 @@ def benchmark(
     for name, value in (("batch", batch), ("repeats", repeats)):
         if value < 1:
             raise ConfigError(f"--{name} {value} must be at least 1")
+    parts: list[Part] = ["times"]
+    if extent == "all":
+        parts += ["growth", "memory", "accuracy"]
+        parts += [] if level else ["levels"]
+    parts += ["sizes"] if sizes else []
     measured = run_benchmark(
-        batch=batch, repeats=repeats, extent=extent, peers=peers, sizes=sizes, level=level, report=report
+        batch=batch, repeats=repeats, parts=parts, peers=NAMES if peers else (), level=level, report=report
     )
     return Benchmark(measured)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import statistics
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from headwise.bench.cases import Name, Sizes, contenders
+from headwise.bench.timing import Clock, interleaved
 from headwise.core.errors import ConfigError
 from headwise.model import kernel
 
@@ -27,3 +30,19 @@ def limited_to(level: str | None) -> Iterator[None]:
         yield
     finally:
         library.headwise_limit(len(kernel.LEVELS))
+
+
+def level_seconds(case: Name, sizes: Sizes, *, repeats: int, clock: Clock) -> dict[str, float]:
+    """Median seconds of the kernel at every level up to the one in use, taking turns."""
+    run = contenders(case, sizes)["kernel"]
+
+    def at(level: str) -> Callable[[], object]:
+        def limited() -> object:
+            with limited_to(level):
+                return run()
+
+        return limited
+
+    levels = kernel.LEVELS[: kernel.LEVELS.index(kernel.level()) + 1]
+    seconds = interleaved({level: at(level) for level in levels}, repeats=repeats, clock=clock)
+    return {level: statistics.median(times) for level, times in seconds.items()}

@@ -1,26 +1,27 @@
-"""docs/performance.md, written from the benchmark's own output: `python -m headwise.bench.page [RESULT.json]`.
+"""docs/performance.md, written from the benchmark's own output.
 
-Without a file it runs the benchmark, with peers and sizes, which takes about twenty minutes and needs a quiet machine,
-and leaves the result beside the page as JSON. The cases beside the paper's own have fewer sequences, to save minutes.
+`python -m headwise.bench.page` runs the benchmark, with peers and sizes, which takes about half an hour and needs a
+quiet machine. It writes docs/performance.json and the page beside it after each part; `--to` names another file,
+`--continue` measures only what the file does not have, and `--parts` some parts alone. `--write` measures nothing and
+writes the page of a file.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
 from headwise.bench.cases import Name
-from headwise.bench.run import run_benchmark
+from headwise.bench.run import LEVELS_BATCH, PARTS, run_benchmark
 from headwise.core.atomic import replace_file
 from headwise.core.markdown import markdown_table
 
-PAGE = Path("docs/performance.md")
+RESULT = Path("docs/performance.json")
 BUSY, REPEATS = 0.5, 5
-BATCHES: dict[Name, int] = dict.fromkeys(
-    ("two_blocks", "two_minimal_blocks", "pre_norm", "pre_norm_embedding_dropout"), 600
-)
+BUSY_OTHERS = 0.25
+"""Cores that other processes may keep busy while something is measured."""
 PEER_CASES: tuple[Name, ...] = ("minimal", "full", "full_embedding_dropout", "two_blocks")
 TITLES: dict[Name, str] = {
     "minimal": "step of the minimal model",
@@ -45,7 +46,7 @@ WORDS = {
 def page(result: dict[str, Any]) -> str:
     """The whole page as Markdown."""
     machine, settings = result["machine"], result["settings"]
-    paths = [path for path in ("torch", "kernel") if path in result["ratio"]["minimal"]]
+    paths = [path for path in ("torch", "kernel") if path in next(iter(result["ratio"].values()))]
     parts = [
         "# Performance",
         "Every model has three paths that compute the same function: the **reference** decoder under autograd, a "
@@ -64,7 +65,7 @@ def page(result: dict[str, Any]) -> str:
             ["", *WORDS.values(), "floor"],
             [
                 [
-                    f"{TITLES[case]}{_own_batch(result, case)}",
+                    TITLES[case],
                     *(_seconds(seconds.get(name)) for name in WORDS),
                     _seconds(result["floor"][case]),
                 ]
@@ -87,10 +88,7 @@ def page(result: dict[str, Any]) -> str:
                 for case, ratios in result["ratio"].items()
             ],
         ),
-        "In parentheses: the smallest and the largest ratio within one repeat. Plain torch for the minimal model is "
-        "one einsum of three factors for each line of the model; written pairwise it is faster itself, and over that "
-        + ", ".join(f"the {WORDS[p]} is {v:.1f}" for p, v in result["ratio_pairwise"]["minimal"].items())
-        + " times faster.",
+        "In parentheses: the smallest and the largest ratio within one repeat." + _pairwise(result),
     ]
     if result["profile"]:
         parts += ["## Where the kernel's time goes", _profile(result)]
@@ -104,6 +102,8 @@ def page(result: dict[str, Any]) -> str:
         parts += ["## Growth", _growth(result)]
     if any(result.get("ratio_peers", {}).values()):
         parts += ["## Against the strongest alternatives", _peers(result)]
+    if result.get("levels"):
+        parts += ["## Instruction levels", _levels(result)]
     if result.get("auto"):
         parts += ["## What `auto` chooses", _auto(result)]
     return "\n\n".join(parts) + "\n"
@@ -112,7 +112,13 @@ def page(result: dict[str, Any]) -> str:
 def _caution(result: dict[str, Any]) -> list[str]:
     """What keeps these numbers from being the ones to quote, if anything does."""
     settings, load = result["settings"], result["machine"]["load"]
-    problems = [] if load is None or load < BUSY else [f"other work was running (load {load:.1f})"]
+    others = {part: cores for part, cores in result.get("others", {}).items() if cores is not None}
+    problems = []
+    if others and max(others.values()) > BUSY_OTHERS:
+        part = max(others, key=lambda name: others[name])
+        problems.append(f"other work kept {others[part]:.1f} cores busy during {TITLES.get(part, part)}")
+    if not others and load is not None and load >= BUSY:
+        problems.append(f"other work was running (load {load:.1f})")
     if settings["repeats"] < REPEATS:
         problems.append(f"only {settings['repeats']} repeats")
     if settings["clock"] != "wall":
@@ -172,15 +178,49 @@ def _growth(result: dict[str, Any]) -> str:
 PEERS = {"best_chunk": "plain torch in its best chunk", "compile": "torch.compile", "jax": "JAX, jitted and scanned"}
 
 
+def _pairwise(result: dict[str, Any]) -> str:
+    ratios = result["ratio_pairwise"].get("minimal")
+    if not ratios:
+        return ""
+    return (
+        " Plain torch for the minimal model is one einsum of three factors for each line of the model; written "
+        "pairwise it is faster itself, and over that "
+        + ", ".join(f"the {WORDS[p]} is {v:.1f}" for p, v in ratios.items())
+        + " times faster."
+    )
+
+
 def _peers(result: dict[str, Any]) -> str:
     present = [peer for peer in PEERS if any(peer in found for found in result["ratio_peers"].values())]
+    spreads = result.get("ratio_peers_spread", {})
     rows = [
-        [TITLES[case], *(f"{found[peer]:.1f}" if peer in found else "-" for peer in present)]
+        [TITLES[case], *(_peer(found.get(peer), spreads.get(case, {}).get(peer)) for peer in present)]
         for case, found in result["ratio_peers"].items()
         if found
     ]
+    chunks = ", ".join(
+        f"{TITLES[case]}: {'the whole batch' if chunk is None else chunk}"
+        for case, chunk in result.get("best_chunk", {}).items()
+    )
     text = "How many times faster the kernel is than each, in chunks of 50 where it is compiled."
+    text += f" The best chunks of plain torch: {chunks}." if chunks else ""
     return text + "\n\n" + markdown_table(["", *(PEERS[peer] for peer in present)], rows)
+
+
+def _peer(value: float | None, spread: list[float] | None) -> str:
+    if value is None:
+        return "-"
+    return f"{value:.1f}" if spread is None else _ratio(value, spread)
+
+
+def _levels(result: dict[str, Any]) -> str:
+    levels = list(next(iter(result["levels"].values())))
+    rows = [[TITLES[case], *(f"{took[level]:.3f}" for level in levels)] for case, took in result["levels"].items()]
+    text = (
+        f"Seconds of the kernel held to each level, {LEVELS_BATCH} sequences; `plain` is what any processor can do "
+        "(`headwise bench --level`)."
+    )
+    return text + "\n\n" + markdown_table(["", *levels], rows)
 
 
 def _auto(result: dict[str, Any]) -> str:
@@ -205,12 +245,6 @@ def _auto(result: dict[str, Any]) -> str:
     )
 
 
-def _own_batch(result: dict[str, Any], case: str) -> str:
-    """The batch of a case, where it has one of its own."""
-    batch = result["settings"].get("batches", {}).get(case, result["settings"]["batch"])
-    return "" if batch == result["settings"]["batch"] else f" (batch {batch})"
-
-
 def _seconds(value: float | None) -> str:
     return "-" if value is None else f"{value:.3f}"
 
@@ -223,16 +257,36 @@ def _print(line: str) -> None:
     print(line, flush=True)
 
 
-def main(arguments: list[str]) -> None:
-    if arguments:
-        result = json.loads(Path(arguments[0]).read_text())
-    else:
-        result = run_benchmark(
-            repeats=REPEATS, peers=True, peer_cases=PEER_CASES, sizes=True, batches=BATCHES, report=_print
-        )
-        replace_file(PAGE.with_suffix(".json"), json.dumps(result, indent=1) + "\n")
-    replace_file(PAGE, page(result))
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Measure, and write the page of performance.")
+    parser.add_argument("--to", type=Path, default=RESULT, metavar="FILE", help=f"the result (default: {RESULT})")
+    parser.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS, help="measure these alone")
+    parser.add_argument("--continue", dest="continued", action="store_true", help="keep what the file has")
+    parser.add_argument("--write", action="store_true", help="measure nothing: write the page of the file")
+    arguments = parser.parse_args()
+    there = arguments.to.exists() and (arguments.continued or arguments.write)
+    before = json.loads(arguments.to.read_text()) if there else None
+    if arguments.write:
+        if before is None:
+            parser.error(f"--to {arguments.to}: no such file")
+        write(before, arguments.to)
+        return
+    run_benchmark(
+        repeats=REPEATS,
+        parts=arguments.parts,
+        peers=PEER_CASES,
+        before=before,
+        keep=lambda result: write(result, arguments.to),
+        report=_print,
+    )
+
+
+def write(result: dict[str, Any], to: Path) -> None:
+    """The result, and its page beside it once there are times."""
+    replace_file(to, json.dumps(result, indent=1) + "\n")
+    if result["ratio"]:
+        replace_file(to.with_suffix(".md"), page(result))
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()

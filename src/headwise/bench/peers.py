@@ -16,17 +16,14 @@ from torch import Tensor
 from headwise.bench.plain import Plain, PlainMinimal, plain_model, plain_step
 from headwise.model.decoder import Decoder
 
-Peer = Literal["best_chunk", "compile", "jax"]
+Peer = Literal["compile", "jax"]
 CHUNKS = (10, 25, 50, 100, 200)
 COMPILED_CHUNK = 50
 
 
-def peers(decoder: Decoder, inputs: Tensor, targets: Tensor) -> dict[Peer, Callable[[], object]]:
-    """A step of each alternative that can run here, warmed up: compiling is not part of a step."""
-    plain = fastest_plain(decoder)
+def compiled_peers(decoder: Decoder, inputs: Tensor, targets: Tensor) -> dict[Peer, Callable[[], object]]:
+    """A step of each compiled alternative that can run here, warmed up: compiling is not part of a step."""
     found: dict[Peer, Callable[[], object]] = {}
-    chunk = best_chunk(plain, inputs, targets)
-    found["best_chunk"] = lambda: plain_step(plain, inputs, targets, chunk=chunk)
     compiled = compiled_step(fastest_plain(decoder), inputs, targets)
     if compiled is not None:
         found["compile"] = compiled
@@ -46,11 +43,11 @@ def best_chunk(plain: Plain, inputs: Tensor, targets: Tensor) -> int | None:
     """The chunk in which a few hundred sequences take least; `None` for the whole batch."""
     sample = slice(0, 400)
     seconds: dict[int | None, float] = {}
+    plain_step(plain, inputs[sample], targets[sample], chunk=CHUNKS[0])
     for chunk in (*(size for size in CHUNKS if size < inputs.shape[0]), None):
-        for _ in range(2):
-            start = time.perf_counter()
-            plain_step(plain, inputs[sample], targets[sample], chunk=chunk)
-            seconds[chunk] = time.perf_counter() - start
+        start = time.perf_counter()
+        plain_step(plain, inputs[sample], targets[sample], chunk=chunk)
+        seconds[chunk] = time.perf_counter() - start
     return min(seconds, key=lambda chunk: seconds[chunk])
 
 

@@ -1,34 +1,42 @@
-"""The benchmark: every case, every contender, on one thread, as one dictionary that JSON can hold."""
+"""The benchmark: every case, every contender, on one thread, as one dictionary that JSON can hold.
+
+It is measured part by part, and `keep` gets all that is known after each, so that one that is stopped early loses one
+part and can be continued.
+"""
 
 from __future__ import annotations
 
-import statistics
-from collections.abc import Callable, Collection, Mapping
-from typing import Any, Literal
+import copy
+import os
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
+from typing import Any, Literal, get_args
 
-import numpy as np
 import torch
 
 from headwise.bench.accuracy import gradient_errors
-from headwise.bench.cases import CHUNK, NAMES, SEED, Contender, Name, Sizes, contenders, paper_sizes, prepared
-from headwise.bench.floor import operations, product_rate
+from headwise.bench.case_times import FAST, case_times
+from headwise.bench.cases import NAMES, Contender, Name, can_use_kernel, paper_sizes
+from headwise.bench.floor import product_rate
 from headwise.bench.growth import growth
-from headwise.bench.levels import limited_to
+from headwise.bench.levels import level_seconds, limited_to
 from headwise.bench.machine import machine
 from headwise.bench.memory import peak_gigabytes
-from headwise.bench.peers import peers
+from headwise.bench.others import Others
 from headwise.bench.sizes import measure_sizes
-from headwise.bench.timing import Clock, interleaved, ratio, spread
+from headwise.bench.timing import Clock
 from headwise.core.errors import ConfigError
 from headwise.model import kernel
 from headwise.model.compute import ComputeConfig
 from headwise.model.config import MINIMAL_PUBLISHED
-from headwise.model.kernel_engine import KernelEngine
 from headwise.model.paths import choose
 
-FAST: tuple[Contender, ...] = ("torch", "kernel")
-ACCURACY_BATCH = 300
-PARTS = (
+Part = Literal["times", "levels", "sizes", "growth", "memory", "accuracy"]
+PARTS: tuple[Part, ...] = get_args(Part)
+UNTIMED: tuple[Part, ...] = ("memory", "accuracy")
+"""Parts that come out the same on a busy machine."""
+ACCURACY_BATCH, LEVELS_BATCH, SIZES_REPEATS, GROWTH_REPEATS = 300, 600, 5, 3
+KEYS = (
     "seconds",
     "ratio",
     "ratio_chunked",
@@ -40,9 +48,13 @@ PARTS = (
     "profile",
     "growth",
     "ratio_peers",
+    "ratio_peers_spread",
+    "best_chunk",
+    "levels",
+    "others",
     "auto",
 )
-Extent = Literal["all", "times"]
+Keep = Callable[[dict[str, Any]], None]
 
 
 def run_benchmark(
@@ -50,118 +62,168 @@ def run_benchmark(
     batch: int = 3000,
     repeats: int = 7,
     clock: Clock = "wall",
-    extent: Extent = "all",
-    peers: bool = False,
-    peer_cases: Collection[Name] = NAMES,
-    sizes: bool = False,
+    parts: Collection[Part] = ("times", "growth", "memory", "accuracy"),
+    peers: Collection[Name] = (),
     level: str | None = None,
-    batches: Mapping[Name, int] | None = None,
+    before: dict[str, Any] | None = None,
+    keep: Keep | None = None,
     report: Callable[[str], None] | None = None,
 ) -> dict[str, Any]:
-    """Time every case. `extent` "times" leaves out accuracy, memory and growth, which take most of the minutes.
+    """Measure the `parts` of every case.
 
-    `peers` adds the strongest alternatives to the turns of every step of `peer_cases` (compiling takes long), `sizes`
-    many sizes of every model, and `level` holds the kernel to an instruction level below the best. `batches` gives
-    single cases another number of sequences, which `settings` keeps. `report` hears of every case and size as it is
-    done.
+    `peers` are the cases that get the strongest alternatives beside them, of which compiling takes long; where there
+    are any, every case has plain torch in its best chunk. `level` holds the kernel to an instruction level below the
+    best. `before` is a result with the same settings that is continued: what it has is not measured again. `keep` gets
+    the result after each thing that is done, `report` a line about it.
 
     Keys: `ratio` and `ratio_chunked` (case, path: times faster than plain on the whole batch, in chunks),
     `ratio_pairwise` (over the faster way to write the plain minimal model), `ratio_spread`, `seconds`, `floor`
     (seconds, and the machine's operations per second), `profile` (seconds by stage of the kernel), `grad_error`,
     `memory` (gigabytes), `growth`, `machine`, `settings`, `path`; `ratio_peers` (case, peer: how many times faster the
-    best path is than this alternative), `auto` (`worst` and `sizes`, see `sizes.measure_sizes`).
+    best path is than this alternative), `ratio_peers_spread`, `best_chunk` (case: sequences, `null` for all), `levels`
+    (case, level: seconds of the kernel, with a smaller batch), `auto` (`worst` and `sizes`, see
+    `sizes.measure_sizes`), `others` (part: cores that other processes kept busy meanwhile).
     """
-    if sizes and (problem := kernel.missing()) is not None:
+    if "sizes" in parts and (problem := kernel.missing()) is not None:
         raise ConfigError(f"--sizes needs the kernel: {problem}")
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        with limited_to(level):
-            result = _run(
-                batches={case: (batches or {}).get(case, batch) for case in NAMES},
-                batch=batch,
-                repeats=repeats,
-                clock=clock,
-                extent=extent,
-                peer_cases=peer_cases if peers else (),
-                report=report or _silent,
-            )
-            if sizes:
-                result["auto"] = measure_sizes(batch=batch, repeats=min(repeats, 5), clock=clock, report=report)
-            return result
-    finally:
-        torch.set_num_threads(threads)
-
-
-def _silent(line: str) -> None:
-    pass
-
-
-def _run(
-    *,
-    batches: dict[Name, int],
-    batch: int,
-    repeats: int,
-    clock: Clock,
-    extent: Extent,
-    peer_cases: Collection[Name],
-    report: Callable[[str], None],
-) -> dict[str, Any]:
-    choice = choose(MINIMAL_PUBLISHED, ComputeConfig())
-    result: dict[str, Any] = {
-        "machine": machine(),
-        "path": choice._asdict(),
-        "settings": {
+    with _one_thread(), limited_to(level):
+        settings = {
             "batch": batch,
-            "batches": batches,
             "repeats": repeats,
             "clock": clock,
             "threads": 1,
             "level": kernel.level() if kernel.missing() is None else None,
-        },
-        **{part: {} for part in PARTS},
-    }
-    rate = product_rate()
-    result["floor"]["operations_per_second"] = rate
-    for case in NAMES:
-        sizes = paper_sizes(case, batch=batches[case])
-        runs: dict[str, Callable[[], object]] = {str(name): run for name, run in contenders(case, sizes).items()}
-        others: list[str] = []
-        if case in peer_cases and case != "evaluation":
-            found = peers(*prepared(sizes))
-            others = list(found)
-            runs |= {str(name): run for name, run in found.items()}
-        seconds = interleaved(runs, repeats=repeats, clock=clock)
-        fast = [path for path in FAST if path in seconds]
-        result["ratio_peers"][case] = {peer: ratio(seconds[peer], seconds[fast[-1]]) for peer in others}
-        plain, chunked = seconds["plain"], seconds["plain_chunked"]
-        result["seconds"][case] = {name: statistics.median(times) for name, times in seconds.items()}
-        result["ratio"][case] = {path: ratio(plain, seconds[path]) for path in fast}
-        if "plain_pairwise" in seconds:
-            result["ratio_pairwise"][case] = {path: ratio(seconds["plain_pairwise"], seconds[path]) for path in fast}
-        result["ratio_chunked"][case] = {path: ratio(chunked, seconds[path]) for path in fast}
-        result["ratio_spread"][case] = {path: spread(plain, seconds[path]) for path in fast}
-        result["floor"][case] = operations(case, sizes) / rate
-        if "kernel" in fast and case != "evaluation":
-            result["profile"][case] = kernel_profile(case, sizes, repeats=repeats)
-        if extent == "all":
-            result["memory"][case] = {
-                path: peak_gigabytes(case, path, batch=batches[case]) for path in ("plain", *fast)
-            }
-            if case != "evaluation":
-                small = paper_sizes(case, batch=min(batches[case], ACCURACY_BATCH))
-                result["grad_error"][case] = gradient_errors(small, fast)
-        report(f"{case}: {fast[-1]} {result['seconds'][case][fast[-1]]:.3f} s, plain {statistics.median(plain):.3f} s")
-    if extent == "all":
-        result["growth"] = growth(fast[-1], batch=batch, repeats=min(repeats, 3), clock=clock)
-    return result
+        }
+        result: dict[str, Any] = {key: {} for key in KEYS}
+        if before is not None:
+            if before["settings"] != settings:
+                raise ConfigError(f"a result with settings {before['settings']} cannot be continued with {settings}")
+            result |= copy.deepcopy(before)
+        choice = choose(MINIMAL_PUBLISHED, ComputeConfig())
+        result |= {"machine": machine(), "path": choice._asdict(), "settings": settings}
+        _Run(result, batch=batch, repeats=repeats, clock=clock, keep=keep, report=report).measure(parts, peers)
+        return result
 
 
-def kernel_profile(case: Name, sizes: Sizes, *, repeats: int) -> dict[str, float]:
-    """Seconds of a step by stage of the kernel."""
-    decoder, inputs, targets = prepared(sizes)
-    runner = KernelEngine(decoder, dropout_seed=SEED, chunk=CHUNK)
-    runner.seconds = np.zeros(len(kernel.STAGES))
-    for _ in range(repeats):
-        runner.loss_and_gradients(inputs, targets, step=0)
-    return dict(zip(kernel.STAGES, (runner.seconds / repeats).tolist(), strict=True))
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """One thread of torch on one core, so that libraries with threads of their own have no more than it has."""
+    threads, cores = torch.get_num_threads(), os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else None
+    torch.set_num_threads(1)
+    if cores is not None:
+        os.sched_setaffinity(0, {max(cores)})
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
+        if cores is not None:
+            os.sched_setaffinity(0, cores)
+
+
+class _Run:
+    """One benchmark under way: `result` grows part by part."""
+
+    def __init__(
+        self,
+        result: dict[str, Any],
+        *,
+        batch: int,
+        repeats: int,
+        clock: Clock,
+        keep: Keep | None,
+        report: Callable[[str], None] | None,
+    ) -> None:
+        self.result, self.batch, self.repeats, self.clock = result, batch, repeats, clock
+        self.keep = keep or (lambda result: None)
+        self.report = report or (lambda line: None)
+
+    def measure(self, parts: Collection[Part], peers: Collection[Name]) -> None:
+        if "times" in parts:
+            self.times(peers)
+        if "sizes" in parts:
+            self.sizes()
+        if "levels" in parts and can_use_kernel(MINIMAL_PUBLISHED):
+            self.levels()
+        if "growth" in parts and not self.result["growth"]:
+            others = Others()
+            path = FAST[-1] if can_use_kernel(MINIMAL_PUBLISHED) else FAST[0]
+            repeats = min(self.repeats, GROWTH_REPEATS)
+            self.result["growth"] = growth(path, batch=self.batch, repeats=repeats, clock=self.clock)
+            self.done("growth", others, "growth")
+        if "accuracy" in parts:
+            self.accuracy()
+        if "memory" in parts:
+            self.memory()
+
+    def done(self, part: str, others: Others | None, line: str) -> None:
+        """Keep what is known after a part, and say what it was."""
+        if others is not None:
+            self.result["others"][part] = others.cores()
+        self.report(line)
+        self.keep(self.result)
+
+    def times(self, peers: Collection[Name]) -> None:
+        floor = self.result["floor"]
+        for case in NAMES:
+            if case in self.result["seconds"]:
+                continue
+            rate = floor["operations_per_second"] = max(floor.get("operations_per_second", 0.0), product_rate())
+            others = Others()
+            sizes = paper_sizes(case, batch=self.batch)
+            found = case_times(
+                case,
+                sizes,
+                repeats=self.repeats,
+                clock=self.clock,
+                rate=rate,
+                best=bool(peers),
+                compiled=case in peers,
+            )
+            for key, value in found.items():
+                self.result[key][case] = value
+            said = ", ".join(f"{name} {took:.3f}" for name, took in found["seconds"].items())
+            self.done(case, others, f"{case}: {said} seconds")
+
+    def levels(self) -> None:
+        for case in NAMES:
+            if case not in self.result["levels"]:
+                others, sizes = Others(), paper_sizes(case, batch=min(self.batch, LEVELS_BATCH))
+                found = level_seconds(case, sizes, repeats=self.repeats, clock=self.clock)
+                self.result["levels"][case] = found
+                self.done("levels", others, f"{case}: " + ", ".join(f"{n} {took:.3f} s" for n, took in found.items()))
+
+    def sizes(self) -> None:
+        others = Others()
+
+        def keep(found: dict[str, Any]) -> None:
+            self.result["auto"] = found
+            self.result["others"]["sizes"] = others.cores()
+            self.keep(self.result)
+
+        measure_sizes(
+            batch=self.batch,
+            repeats=min(self.repeats, SIZES_REPEATS),
+            clock=self.clock,
+            before=self.result["auto"],
+            keep=keep,
+            report=self.report,
+        )
+
+    def accuracy(self) -> None:
+        for case in NAMES:
+            if case not in self.result["grad_error"] and case != "evaluation":
+                sizes = paper_sizes(case, batch=min(self.batch, ACCURACY_BATCH))
+                self.result["grad_error"][case] = gradient_errors(sizes, list(_fast(case)))
+                self.done("accuracy", None, f"{case}: gradients compared")
+
+    def memory(self) -> None:
+        for case in NAMES:
+            if case not in self.result["memory"]:
+                paths: tuple[Contender, ...] = ("plain", *_fast(case))
+                peaks = {path: peak_gigabytes(case, path, batch=self.batch) for path in paths}
+                self.result["memory"][case] = peaks
+                self.done("memory", None, f"{case}: " + ", ".join(f"{path} {gb:.2f} GB" for path, gb in peaks.items()))
+
+
+def _fast(case: Name) -> tuple[Literal["torch", "kernel"], ...]:
+    return ("torch", "kernel") if can_use_kernel(paper_sizes(case).model) else ("torch",)

@@ -12,12 +12,12 @@ Key = TypeVar("Key", bound=str)
 
 
 def interleaved(
-    contenders: Mapping[Key, Callable[[], object]], *, repeats: int, clock: Clock = "wall"
+    contenders: Mapping[Key, Callable[[], object]], *, repeats: int, clock: Clock = "wall", warm: bool = True
 ) -> dict[Key, list[float]]:
-    """Seconds of each contender in each repeat, after one run each that does not count."""
+    """Seconds of each contender in each repeat; `warm` has one run each before them that does not count."""
     now = time.perf_counter if clock == "wall" else time.process_time
     seconds: dict[Key, list[float]] = {name: [] for name in contenders}
-    for repeat in range(repeats + 1):
+    for repeat in range(0 if warm else 1, repeats + 1):
         for name, run in contenders.items():
             start = now()
             run()

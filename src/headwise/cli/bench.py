@@ -19,7 +19,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         action="store_const",
         const="times",
         default="all",
-        help="only times: leaves out accuracy, memory and growth, which take most of the minutes",
+        help="only times: leaves out accuracy, memory, growth and other instruction levels, half of the minutes",
     )
     parser.add_argument(
         "--peers",
