@@ -11,12 +11,16 @@ import pytest
 import xarray as xr
 from tests.conftest import tiny
 
-from headwise.core.errors import ConfigError
+from headwise.core.errors import ConfigError, Interrupted
 from headwise.paper.causal import competition, cooperation, flow_beside
 from headwise.paper.causal.claims import CLAIMS
+from headwise.paper.causal.readings import excess_at, first_taking, once_measured, takings
 from headwise.paper.causal.run import reproduce_causal
-from headwise.paper.causal.trial import Trial, excess_at, first_taking, takings
+from headwise.paper.causal.stored import write_verdicts
+from headwise.paper.causal.trial import Computed, Trial
 from headwise.paper.limit import Limit
+from headwise.store import RunDirectory, load_trajectory
+from headwise.study.runner import execute
 
 
 def drawn(moves: dict[int, tuple[int, int]], *, last: int = 1000) -> xr.Dataset:
@@ -41,16 +45,14 @@ class Told(Trial):
 
     answers: dict[str, xr.Dataset]
 
-    def parent(self, *, heads: int = 3):
-        return Path("parent"), self.answers["parent"]
+    def parent(self, *, heads: int = 3, enough=None):
+        return Computed(Path("parent"), self.answers["parent"])
 
-    def branch(self, run, at, *, do=(), until=None, steps=None, changes=None):
-        from headwise.study.branch import Branch
-
+    def branch(self, run, at, *, do=(), until=None, steps=None, changes=None, enough=None):
         key = next((name for name in self.answers if any(name in text for text in do)), "changed")
-        return Branch(Path(key), Path("parent"), at, tuple(do), self.answers[key], self.answers["parent"])
+        return Computed(Path(key), self.answers[key])
 
-    def sham(self, run, at, *, steps=None):
+    def sham(self, run, at, *, steps=None, enough=None):
         return self.branch(run, at, do=["sham"])
 
 
@@ -96,7 +98,7 @@ def test_waiting_times_on_a_line() -> None:
     parent = drawn({3: (2, 360)})
 
     class Waiting(Told):
-        def branch(self, run, at, *, do=(), until=None, steps=None, changes=None):
+        def branch(self, run, at, *, do=(), until=None, steps=None, changes=None, enough=None):
             size = next((float(text.split("size=")[1]) for text in do if "size=" in text), None)
             wait = None if size is None else 700 + 10 * round(5 * math.log(1 / size) ** 2 / 10)
             answer = drawn({} if wait is None else {1: (2, wait)}, last=1700)
@@ -118,7 +120,7 @@ def test_verdicts_are_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setitem(
         flow_beside.BESIDE, "late-start", lambda seed: "held at 9: group 1 and [2]; head 3 then takes none until 12"
     )
-    found = reproduce_causal(["late-start"], seeds=[0], out=tmp_path / "runs", into=tmp_path / "into")
+    found = reproduce_causal(["late-start"], seeds=[0], workers=1, out=tmp_path / "runs", into=tmp_path / "into")
     [stored] = json.loads((tmp_path / "into" / "causal.json").read_text())["verdicts"]
     assert stored["claim"] == "late-start"
     assert stored["notes"]["0"].startswith("held at 10")
@@ -127,6 +129,60 @@ def test_verdicts_are_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     assert str(found).startswith("late-start: ")
     with pytest.raises(ConfigError, match="did you mean kept"):
         reproduce_causal(["kep"])
+
+
+def test_a_branch_stops_once_it_answers_and_goes_on_when_more_is_asked(tmp_path: Path) -> None:
+    small = tiny(train__steps=60, train__checkpoint_every=10, train__keep_every=10, measure__at__every=5)
+    whole = execute(small, tmp_path / "whole")
+
+    class Small(Trial):
+        def config(self, *, heads: int = 3):
+            return small
+
+    trial = Small(0, 0, "quick", tmp_path / "runs")
+    run, part = trial.parent(enough=once_measured(20))
+    assert 20 <= int(part.step[-1]) < 60
+    assert not RunDirectory(run).manifest_path.exists()
+    before = sorted(path.name for path in run.iterdir())
+    assert trial.parent(enough=once_measured(20)).trajectory.identical(part)
+    assert sorted(path.name for path in run.iterdir()) == before
+    assert trial.branch(run, 20, do=["freeze:heads=1"], enough=once_measured(40)).trajectory.step[0] == 20
+    assert trial.parent().trajectory.identical(load_trajectory(whole.path))
+    assert len(trial.used) == 4
+
+
+def test_a_trial_that_is_asked_to_stop_says_so(tmp_path: Path) -> None:
+    small = tiny(train__steps=60, train__checkpoint_every=10)
+
+    class Small(Trial):
+        def config(self, *, heads: int = 3):
+            return small
+
+    with pytest.raises(Interrupted):
+        Small(0, 0, "quick", tmp_path, stop_asked=lambda: True).parent(enough=once_measured(20))
+
+
+def test_verdicts_of_other_claims_at_the_same_scale_stay(tmp_path: Path) -> None:
+    def told_of(name: str, scale: str, passed: int) -> dict[str, object]:
+        return {
+            "claim": name, "scale": scale, "outcome": "reproduced", "passed": passed, "quantity": "q", "measured": None,
+            "interval": None, "threshold": "t", "statement": "s", "notes": {"0": "n"}, "flow": {"0": "f"},
+            "test": {"commit": "c" * 40, "date": "2026-11-01T12:00:00+00:00"},
+            "runs": {"first_begun": "2026-11-01T11:00:00+00:00"},
+        }  # fmt: skip
+
+    write_verdicts([told_of("kept", "paper", 1)], tmp_path, scale="paper")
+    write_verdicts([told_of("noise-decides", "paper", 2)], tmp_path, scale="paper")
+    write_verdicts([told_of("kept", "paper", 3)], tmp_path, scale="paper")
+    stored = json.loads((tmp_path / "causal.json").read_text())["verdicts"]
+    assert [(one["claim"], one["passed"]) for one in stored] == [("noise-decides", 2), ("kept", 3)]
+    assert "NOT before the first of its runs began" in (tmp_path / "causal.md").read_text()
+    write_verdicts([told_of("late-start", "quick", 1)], tmp_path, scale="quick")
+    assert [one["claim"] for one in json.loads((tmp_path / "causal.json").read_text())["verdicts"]] == ["late-start"]
+
+
+def test_the_flow_stands_beside_every_claim() -> None:
+    assert set(flow_beside.BESIDE) == {claim.name for claim in CLAIMS}
 
 
 def test_limits_are_objects_that_decide() -> None:

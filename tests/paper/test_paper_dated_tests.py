@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from headwise.paper import dated_tests, judge
+from headwise.paper.causal.claim import CausalClaim
+from headwise.paper.causal.claims import CLAIMS as CAUSAL
 from headwise.paper.dated_tests import dated_test, digest_of, fixed_before, modules_of
 from headwise.paper.entry import Claim
 from headwise.paper.judge import CHANGED_SINCE
@@ -20,8 +22,8 @@ CLAIMS = [entry for entry in ENTRIES.values() if isinstance(entry, Claim)]
 RESULTS = Path(__file__).parents[2] / "results"
 
 
-@pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim.name)
-def test_the_commit_of_every_test_is_kept(claim: Claim) -> None:
+@pytest.mark.parametrize("claim", [*CLAIMS, *CAUSAL], ids=lambda claim: claim.name)
+def test_the_commit_of_every_test_is_kept(claim: Claim | CausalClaim) -> None:
     """After a change of a test has landed: python -m headwise.paper.dated_tests."""
     found = dated_test(claim)
     assert found["commit"], "the test changed: commit it, then run python -m headwise.paper.dated_tests"

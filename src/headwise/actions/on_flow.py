@@ -35,6 +35,7 @@ from headwise.flow.simulate import SolvedFlow, solve_flow, to_trajectory
 from headwise.flow.solve import integrate
 from headwise.flow.start import initial_logits
 from headwise.flow.systems import all_heads
+from headwise.flow.target import build_target
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -44,9 +45,19 @@ NOTHING = 1e-30
 
 
 def branch_flow(
-    config: FlowConfig, at: float, *, do: Sequence[str] = (), until: float | None = None, seed: int = 0
+    config: FlowConfig,
+    at: float,
+    *,
+    do: Sequence[str] = (),
+    until: float | None = None,
+    then: Sequence[str] = (),
+    strengths: Sequence[float] | None = None,
+    seed: int = 0,
 ) -> xr.Dataset:
-    """The trajectory of a flow from time `at` on, with actions that end at `until` or with the flow."""
+    """The trajectory of a flow from time `at` on, with actions that end at `until` or with the flow.
+
+    `then` is done at `until`, and holds to the end. `strengths` are those of the features from `at` on, in any order.
+    """
     if config.system != "heads" or config.state != "reduced" or config.values != "zero" or config.chart != "q":
         raise ConfigError(
             "a branch needs the flow of all heads: system = heads, state = reduced, values = zero, chart = q"
@@ -55,23 +66,36 @@ def branch_flow(
         raise ConfigError(f"at = {at:g} must lie before t_end = {config.t_end:g}")
     if until is not None and not at < until < config.t_end:
         raise ConfigError(f"until = {until:g} must lie between at = {at:g} and t_end = {config.t_end:g}")
-    flow = solve_flow(config, seed)
-    system = all_heads(flow.target, head_count(config), metric=config.metric)
-    state = system.unpack(flow.solution.at(np.array([at]))[0].copy())
-    actions = [_checked(text, config) for text in do]
-    for index, action in enumerate(actions):
-        state = _set(action, state, system, initial_logits(config, seed), seed=seed, index=index)
-    held = [action for action in actions if isinstance(action, HeldAction)]
+    if then and until is None:
+        raise ConfigError(f"then = {list(then)} is done at until; give until, or put it into do")
+    target = build_target(config, seed)
+    if strengths is not None:
+        if len(strengths) != target.features:
+            raise ConfigError(f"strengths lists {len(strengths)} values for h = {target.features}; give one each")
+        target = replace(target, strengths=np.asarray(strengths, dtype=float))
+    system = all_heads(target, head_count(config), metric=config.metric)
+    y = solve_flow(config, seed).solution.at(np.array([at]))[0].copy()
     parts = []
-    ends = [config.t_end] if until is None else [until, config.t_end]
-    y = system.pack(state)
-    for start, end in zip([at, *ends[:-1]], ends, strict=True):
-        field = _held_field(system, held)
-        solution = integrate(field, y, t_start=start, t_end=end, method="DOP853", rtol=config.rtol, atol=config.atol)
-        solved = SolvedFlow(config, flow.target, solution, heads_of_system(system))
+    legs = [(at, config.t_end, do)] if until is None else [(at, until, do), (until, config.t_end, then)]
+    for start, end, texts in legs:
+        actions = [_checked(text, config) for text in texts]
+        state = system.unpack(y)
+        for index, action in enumerate(actions):
+            state = _set(action, state, system, initial_logits(config, seed), seed=seed, index=index)
+        field = _held_field(system, [action for action in actions if isinstance(action, HeldAction)])
+        solution = integrate(
+            field,
+            system.pack(state),
+            t_start=start,
+            t_end=end,
+            method="DOP853",
+            rtol=config.rtol,
+            atol=config.atol,
+        )
+        solved = SolvedFlow(config, target, solution, heads_of_system(system))
         times = np.linspace(start, end, config.points)
         parts.append(to_trajectory(solved, times if start == at else times[1:]))
-        y, held = solution.states[-1], []
+        y = solution.states[-1]
     if len(parts) == 1:
         return parts[0]
     import xarray as xr

@@ -111,6 +111,7 @@ def _causal(arguments: argparse.Namespace) -> int:
             arguments.names,
             scale=arguments.scale,
             seeds=arguments.seeds,
+            workers=arguments.workers,
             out=arguments.out,
             into=arguments.into,
             notify=quietly(arguments),

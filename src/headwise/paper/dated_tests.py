@@ -16,16 +16,14 @@ import importlib
 import inspect
 import json
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from headwise.core.atomic import replace_file
-
-if TYPE_CHECKING:
-    from headwise.paper.entry import Claim
+from headwise.store import RunDirectory
 
 NAME = "dated_tests.json"
 ROOM = "headwise.paper."
@@ -36,7 +34,14 @@ BESIDE = {"headwise.paper.stages": "headwise.paper.judged_run"}
 """What computes numbers that a test reads from the trajectory: how near a run without stages comes."""
 
 
-def modules_of(claim: Claim) -> tuple[str, ...]:
+class Judged(Protocol):
+    """A claim of the paper or a causal one."""
+
+    @property
+    def judge(self) -> Callable[..., Any]: ...
+
+
+def modules_of(claim: Judged) -> tuple[str, ...]:
     """The modules that a claim's test is made of: its own, and those of this room that it imports."""
     found: list[str] = []
     waiting = [claim.judge.__module__]
@@ -56,7 +61,7 @@ def _imported(name: str) -> tuple[str, ...]:
     return tuple(sorted({source for source in sources if source.startswith(ROOM)}))
 
 
-def dated_test(claim: Claim) -> dict[str, Any]:
+def dated_test(claim: Judged) -> dict[str, Any]:
     """`digest`, `commit` and `date` of a claim's test; the last two are `None` where it changed since."""
     digest = digest_of(modules_of(claim))
     kept = _kept().get(digest, {})
@@ -83,10 +88,25 @@ def _is_text(node: ast.AST) -> bool:
 
 
 def fixed_before(test: Mapping[str, Any], runs: Mapping[str, Any]) -> bool | None:
-    """Whether a test was fixed before the first of its runs ended; `None` where nothing was trained or is not known."""
-    if not test.get("date") or not runs.get("first_ended"):
-        return None if not runs.get("first_ended") else False
-    return datetime.fromisoformat(test["date"]) <= datetime.fromisoformat(runs["first_ended"])
+    """Whether a test was fixed before the first of its runs ended; `None` where nothing was trained or is not known.
+
+    Where it is known when the first of them was begun (`first_begun`), it has to be older than that.
+    """
+    first = runs.get("first_begun") or runs.get("first_ended")
+    if not test.get("date") or not first:
+        return None if not first else False
+    return datetime.fromisoformat(test["date"]) <= datetime.fromisoformat(first)
+
+
+def begun_dates(paths: Sequence[Path]) -> dict[str, Any]:
+    """`first_begun` and `last_begun` of runs, finished or not; nothing where there is none."""
+    begun = sorted(
+        str(line["time"])
+        for path in dict.fromkeys(paths)
+        for line in RunDirectory(path).read_log()
+        if line.get("event") == "started"
+    )
+    return {"first_begun": begun[0], "last_begun": begun[-1]} if begun else {}
 
 
 @functools.cache
@@ -98,12 +118,13 @@ def _kept() -> dict[str, dict[str, str]]:
 
 def main() -> None:
     """Write the commit and date of every digest that is not kept yet; what is committed counts, not what is edited."""
+    from headwise.paper.causal.claims import CLAIMS
     from headwise.paper.entry import Claim
     from headwise.paper.manifest import ENTRIES
 
     kept = dict(_kept())
     present = {}
-    for claim in (entry for entry in ENTRIES.values() if isinstance(entry, Claim)):
+    for claim in (*(entry for entry in ENTRIES.values() if isinstance(entry, Claim)), *CLAIMS):
         modules = modules_of(claim)
         digest = digest_of(modules)
         files = [str(inspect.getsourcefile(importlib.import_module(name))) for name in modules]

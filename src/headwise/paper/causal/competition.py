@@ -6,7 +6,8 @@ import math
 
 import numpy as np
 
-from headwise.paper.causal.trial import Trial, first_taking, on_grid
+from headwise.paper.causal.readings import first_taking, on_grid, once_taken
+from headwise.paper.causal.trial import Trial
 from headwise.paper.limit import Limit
 from headwise.paper.verdict import Judgement
 
@@ -29,8 +30,9 @@ def judge_noise(trial: Trial) -> Judgement:
     if learned is None or left is None:
         return Judgement(None, None, "no head of the run takes group 2 up")
     at = on_grid(left.step - BEFORE)
-    held = trial.branch(run, at, do=[f"freeze:heads={left.head}"])
-    sham = first_taking(trial.sham(run, at).trajectory, 2, after=at)
+    others = once_taken(2, after=at, but=[left.head])
+    held = trial.branch(run, at, do=[f"freeze:heads={left.head}"], enough=others)
+    sham = first_taking(trial.sham(run, at, enough=once_taken(2, after=at)).trajectory, 2, after=at)
     instead = first_taking(held.trajectory, 2, after=at, but=[left.head])
     null = "the sham: none" if sham is None else f"the sham: head {sham.head} at {sham.step}"
     if instead is None:
@@ -51,7 +53,11 @@ def judge_symmetry(trial: Trial) -> Judgement:
     waits: list[float] = []
     for size in SIZES:
         freed = trial.branch(
-            tied.run, TIED_UNTIL, do=[f"perturb:heads=1:part=attention:size={size}"], steps=RELEASED_UNTIL
+            tied.run,
+            TIED_UNTIL,
+            do=[f"perturb:heads=1:part=attention:size={size}"],
+            steps=RELEASED_UNTIL,
+            enough=once_taken(2, after=TIED_UNTIL),
         )
         found = first_taking(freed.trajectory, 2, after=TIED_UNTIL)
         waits.append(math.nan if found is None else found.step - TIED_UNTIL)

@@ -3,11 +3,25 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
-from headwise.paper.causal.trial import Taking, Trial, excess_at, first_taking, on_grid, takings
+from headwise.paper.causal.readings import (
+    Taking,
+    excess_at,
+    first_taking,
+    next_taking,
+    on_grid,
+    once_measured,
+    once_taken,
+    takings,
+)
+from headwise.paper.causal.trial import Trial
 from headwise.paper.limit import Limit
 from headwise.paper.verdict import Judgement
 from headwise.task.config import importance
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 BEFORE, THROUGH = 50, 50
 """Steps before and after the first offshoot between which the values of the other heads are frozen."""
@@ -29,8 +43,9 @@ def judge_compensation(trial: Trial) -> Judgement:
         return Judgement(None, None, "no head of the run takes group 2 up")
     at, until = on_grid(left.step - BEFORE), on_grid(left.step + THROUGH)
     others = ",".join(str(head) for head in (1, 2, 3) if head != left.head)
-    frozen = trial.branch(run, at, do=[f"freeze:heads={others}:part=values"], until=until)
-    sham = trial.sham(run, at)
+    answered = once_taken(2, after=at, reached=until)
+    frozen = trial.branch(run, at, do=[f"freeze:heads={others}:part=values"], until=until, enough=answered)
+    sham = trial.sham(run, at, enough=once_measured(until))
     more = excess_at(frozen.trajectory, until) - excess_at(parent, until)
     spread = abs(excess_at(sham.trajectory, until) - excess_at(parent, until))
     later = first_taking(frozen.trajectory, 2, after=at)
@@ -50,10 +65,11 @@ def judge_order(trial: Trial) -> Judgement:
     if left is None or left.step <= EXCHANGED_AT:
         return Judgement(None, None, "no head of the run takes group 2 up after the norms are exchanged")
     first, second, third = importance(trial.config().task)
-    other = trial.branch(run, EXCHANGED_AT, changes={"task.norms": (first, third, second)})
-    sham = trial.sham(run, EXCHANGED_AT)
-    found = next((t for t in takings(other.trajectory, after=EXCHANGED_AT) if t.group > 1), None)
-    null = next((t for t in takings(sham.trajectory, after=EXCHANGED_AT) if t.group > 1), None)
+    norms = (first, third, second)
+    other = trial.branch(run, EXCHANGED_AT, changes={"task.norms": norms}, enough=_next_has_left)
+    sham = trial.sham(run, EXCHANGED_AT, enough=_next_has_left)
+    found = next_taking(other.trajectory, after=EXCHANGED_AT)
+    null = next_taking(sham.trajectory, after=EXCHANGED_AT)
     note = f"next: {_said(found)}; sham: {_said(null)}"
     if null is None or null.group != 2:
         return Judgement(None, None, f"{note}; the sham does not go to group 2")
@@ -62,12 +78,13 @@ def judge_order(trial: Trial) -> Judgement:
 
 def judge_kept(trial: Trial) -> Judgement:
     """With four heads, ablate the one of group 2: does another take it up, faster than it was first learned?"""
-    run, parent = trial.parent(heads=4)
+    run, parent = trial.parent(heads=4, enough=_settled)
     learned, left = first_taking(parent, 1), first_taking(parent, 2)
     if learned is None or left is None:
         return Judgement(None, None, "no head of the run takes group 2 up")
     at = on_grid(left.step + ABLATED_AFTER)
-    gone = trial.branch(run, at, do=[f"ablate:heads={left.head}"], steps=at + 1000)
+    another = once_taken(2, after=at, but=[left.head])
+    gone = trial.branch(run, at, do=[f"ablate:heads={left.head}"], steps=at + 1000, enough=another)
     sham = first_taking(trial.sham(run, at, steps=at + 1000).trajectory, 2, after=at, but=[left.head])
     found = first_taking(gone.trajectory, 2, after=at, but=[left.head])
     null = "none" if sham is None else f"head {sham.head} at {sham.step}"
@@ -119,6 +136,16 @@ def judge_sparsity(trial: Trial) -> Judgement:
     if brought <= 0:
         return Judgement(gained > max(null, 0), None, f"{note}; longer training brings nothing")
     return Judgement(HALF.holds(gained / brought), gained / brought, note)
+
+
+def _next_has_left(trajectory: xr.Dataset) -> bool:
+    return next_taking(trajectory, after=EXCHANGED_AT) is not None
+
+
+def _settled(trajectory: xr.Dataset) -> bool:
+    """Whether a run has come as far as where the head of group 2 is ablated."""
+    left = first_taking(trajectory, 2)
+    return left is not None and once_measured(on_grid(left.step + ABLATED_AFTER))(trajectory)
 
 
 def _said(taken: Taking | None) -> str:

@@ -1,25 +1,31 @@
-"""`reproduce --set causal`: the branches of every causal claim, judged and written down with all their numbers."""
+"""`reproduce --set causal`: the branches of every causal claim, judged, and each claim written down once it is."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from headwise.core.atomic import replace_file
-from headwise.core.errors import ConfigError, RunFailed
+from headwise.core.errors import ConfigError, Interrupted, RunFailed
 from headwise.core.keys import nearest_key
 from headwise.paper.causal.claim import CausalClaim
 from headwise.paper.causal.claims import CLAIMS
 from headwise.paper.causal.flow_beside import BESIDE
+from headwise.paper.causal.stored import verdict_document, write_verdicts
 from headwise.paper.causal.trial import Trial
+from headwise.paper.dated_tests import begun_dates, dated_test
 from headwise.paper.scale import Scale
 from headwise.paper.verdict import Judgement, Verdict, decide
+from headwise.study.executors import InProcess, Pool, open_pool
+from headwise.study.local_workers import stop_asked as worker_stop_asked
 
 DRAWS: dict[Scale, tuple[int, ...]] = {"quick": (0,), "paper": (0, 1, 2)}
 """Draws of the task: 0 is the published one."""
+
+LOOK_SECONDS = 0.5
+"""How often it is looked whether to stop."""
 
 
 @dataclass(frozen=True)
@@ -32,16 +38,8 @@ class CausalVerdicts:
     """What the gradient flow does under the same intervention, by claim and seed; no claim is judged by it."""
 
     def to_json(self) -> dict[str, Any]:
-        """`verdicts`, each with its statement, threshold, numbers by trial and notes."""
-        found = []
-        for claim, verdict in self.verdicts:
-            content = asdict(verdict) | {"limit": None if claim.limit is None else str(claim.limit)}
-            kept = ("claim", "scale", "outcome", "passed", "quantity", "measured", "interval", "threshold", "limit")
-            about = {key: content[key] for key in kept}
-            found.append(
-                {**about, "statement": claim.statement, "by_trial": dict(verdict.by_seed), "notes": dict(verdict.notes)}
-                | {"flow": dict(self.flow.get(claim.name, {}))}
-            )
+        """`verdicts`, each with its statement, threshold, numbers by trial, notes and the dates of test and runs."""
+        found = [verdict_document(claim, verdict, self.flow.get(claim.name, {})) for claim, verdict in self.verdicts]
         return {"verdicts": found}
 
     def __str__(self) -> str:
@@ -61,6 +59,7 @@ def reproduce_causal(
     *,
     scale: Scale = "quick",
     seeds: Sequence[int] | None = None,
+    workers: int = 2,
     out: Path | str = "runs",
     into: Path | str = "reproduction",
     notify: Callable[[str], None] = lambda line: None,
@@ -68,7 +67,9 @@ def reproduce_causal(
 ) -> CausalVerdicts:
     """Branches of the minimal model for the named causal claims, or all, over seeds and draws; kept runs are read.
 
-    Trials are numbered by seed, and from the second draw on by 100 times the draw more.
+    Trials are numbered by seed, and from the second draw on by 100 times the draw more; `workers` of them are computed
+    at a time, and with several a script must stand under `if __name__ == "__main__":`. Each claim is written as soon as
+    it is judged, beside those of the same scale that `into` has already.
     """
     known = {claim.name: claim for claim in CLAIMS}
     for name in names:
@@ -76,62 +77,74 @@ def reproduce_causal(
             raise ConfigError(
                 f"there is no causal claim {name!r}{nearest_key(name, known)}; there are {', '.join(known)}"
             )
+    if workers < 1:
+        raise ConfigError(f"--workers {workers} must be at least 1")
     chosen = [known[name] for name in names] or list(CLAIMS)
     numbers = (0, 1, 2) if seeds is None else tuple(seeds)
-    trials = {
-        100 * draw + seed: Trial(seed, draw, scale, Path(out), notify=lambda line: None, stop_asked=stop_asked)
-        for draw in DRAWS[scale]
-        for seed in numbers
-    }
-    found = []
-    flow: dict[str, dict[str, str]] = {}
-    for claim in chosen:
-        judgements: dict[int, Judgement] = {}
-        for number, trial in trials.items():
-            try:
-                judgements[number] = claim.judge(trial)
-            except RunFailed as error:
-                judgements[number] = Judgement(None, None, str(error))
-            notify(f"{claim.name}, trial {number}: {judgements[number].note}")
-        verdict = decide(
-            judgements,
-            claim=claim.name,
-            preset="published",
-            scale=scale,
-            quantity=claim.quantity,
-            threshold=claim.threshold,
-            limit=claim.limit,
-            published=None,
-        )
-        found.append((claim, verdict))
-        if claim.name in BESIDE:
-            flow[claim.name] = {str(seed): BESIDE[claim.name](seed) for seed in numbers}
+    trials = [(seed, draw) for draw in DRAWS[scale] for seed in numbers]
     folder = Path(into)
-    folder.mkdir(parents=True, exist_ok=True)
-    result = CausalVerdicts(tuple(found), folder / "causal.json", flow)
-    replace_file(result.file, json.dumps(result.to_json(), indent=2).encode() + b"\n", option="--into")
-    replace_file(folder / "causal.md", _page(result, scale).encode(), option="--into")
+    result = CausalVerdicts((), folder / "causal.json")
+    with open_pool("local", workers=min(workers, len(trials))) as pool:
+        for claim in chosen:
+            verdict = _judge_claim(pool, claim, trials, scale=scale, out=Path(out), notify=notify, stop=stop_asked)
+            beside = {str(seed): BESIDE[claim.name](seed) for seed in numbers}
+            result = CausalVerdicts(
+                (*result.verdicts, (claim, verdict)), result.file, {**result.flow, claim.name: beside}
+            )
+            write_verdicts(result.to_json()["verdicts"], folder, scale=scale)
     return result
 
 
-def _page(result: CausalVerdicts, scale: Scale) -> str:
-    """The verdicts as a table, with what every trial showed below."""
-    named = "" if len(result.verdicts) == len(CLAIMS) else "".join(f"{claim.name} " for claim, _ in result.verdicts)
-    lines = [
-        f"# Causal claims, {scale} scale",
-        "",
-        f"Made by `headwise reproduce {named}--set causal --scale {scale}`. Each claim compares branches of the "
-        "minimal model with the run itself and with a sham, to which nothing is done but other batches.",
-        "",
-        "| claim | verdict | measured | threshold |",
-        "|---|---|---|---|",
-    ]
-    for claim, verdict in result.verdicts:
-        measured = "" if verdict.measured is None else f"{claim.quantity}: {verdict.numbers}"
-        said = f"{verdict.outcome}, {verdict.passed} of {verdict.of}"
-        lines.append(f"| `{claim.name}`: {claim.statement} | {said} | {measured} | {claim.threshold} |")
-    for claim, verdict in result.verdicts:
-        lines += ["", f"## {claim.name}", ""]
-        lines += [f"- trial {trial}: {note}" for trial, note in verdict.notes.items()]
-        lines += [f"- the flow, seed {seed}: {said}" for seed, said in result.flow.get(claim.name, {}).items()]
-    return "\n".join(lines) + "\n"
+def judge_trial(
+    name: str, seed: int, draw: int, scale: Scale, out: Path, stop: Callable[[], bool] = worker_stop_asked
+) -> tuple[Judgement, list[Path]]:
+    """One claim in one trial, and the runs that it used; `Interrupted` is raised once `stop` says so."""
+    trial = Trial(seed, draw, scale, out, stop_asked=stop)
+    claim = next(claim for claim in CLAIMS if claim.name == name)
+    try:
+        return claim.judge(trial), trial.used
+    except RunFailed as error:
+        return Judgement(None, None, str(error)), trial.used
+
+
+def _judge_claim(
+    pool: Pool,
+    claim: CausalClaim,
+    trials: Sequence[tuple[int, int]],
+    *,
+    scale: Scale,
+    out: Path,
+    notify: Callable[[str], None],
+    stop: Callable[[], bool],
+) -> Verdict:
+    """The verdict on one claim over all trials, computed by the workers of a pool."""
+    # A process of its own is asked to stop by a signal; a trial in this one has to be told.
+    here = {"stop": stop} if isinstance(pool.executor, InProcess) else {}
+    waiting: dict[Future[tuple[Judgement, list[Path]]], int] = {
+        pool.executor.submit(judge_trial, claim.name, seed, draw, scale, out, **here): 100 * draw + seed
+        for seed, draw in trials
+    }
+    judgements: dict[int, Judgement] = {}
+    used: list[Path] = []
+    left = set(waiting)
+    while left:
+        done, left = wait(left, timeout=LOOK_SECONDS, return_when=FIRST_COMPLETED)
+        for future in sorted(done, key=lambda one: waiting[one]):
+            number = waiting[future]
+            judgements[number], runs = future.result()
+            used += runs
+            notify(f"{claim.name}, trial {number}: {judgements[number].note}")
+        if left and stop():
+            raise Interrupted(f"stopped while {claim.name} was tried; the same command resumes it")
+    return decide(
+        {number: judgements[number] for number in waiting.values()},
+        claim=claim.name,
+        preset="published",
+        scale=scale,
+        quantity=claim.quantity,
+        threshold=claim.threshold,
+        limit=claim.limit,
+        published=None,
+        test=dated_test(claim),
+        runs=begun_dates(used),
+    )

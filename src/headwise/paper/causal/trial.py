@@ -1,37 +1,38 @@
-"""One seed and one draw of the task, in which a causal claim makes its branches."""
+"""One seed and one draw of the task, in which a causal claim makes its branches.
+
+All claims share the run of a trial and its shams. A branch is computed only as far as it takes to answer what a claim
+asks, which is the same answer as that of the whole branch; asked for more, it goes on from there.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from headwise.core.config import NO_CHANGES
+from headwise.core.errors import Interrupted
 from headwise.measure.config import Schedule
+from headwise.paper.causal.readings import Enough, only_the_end
 from headwise.paper.scale import MINIMAL, Scale
 from headwise.store import RunDirectory, load_trajectory
 from headwise.study.config import RunConfig
 from headwise.study.experiments import experiment
+from headwise.study.run_location import run_location
 
 if TYPE_CHECKING:
     import xarray as xr
-
-    from headwise.study.branch import Branch
-
-TAKEN = 0.5
-"""Share of a head's attention from which on it has taken a group up."""
 
 SHAM_BATCHES = 1000
 """Added to the seed of the order of the data in a sham: nothing is done, but other batches follow."""
 
 
-class Taking(NamedTuple):
-    """A head (from 1) takes a group (from 1) up at a step."""
+class Computed(NamedTuple):
+    """A run or a branch, as far as it was asked for."""
 
-    step: int
-    head: int
-    group: int
+    run: Path
+    trajectory: xr.Dataset
 
 
 @dataclass(frozen=True)
@@ -42,8 +43,9 @@ class Trial:
     draw: int
     scale: Scale
     out: Path
-    notify: Callable[[str], None] = lambda line: None
     stop_asked: Callable[[], bool] = lambda: False
+    used: list[Path] = field(default_factory=list)
+    """Every run and branch that was asked for."""
 
     def config(self, *, heads: int = 3) -> RunConfig:
         """The run that is branched: as in the reproduction, but with checkpoints that are kept."""
@@ -65,12 +67,9 @@ class Trial:
             }
         )
 
-    def parent(self, *, heads: int = 3) -> tuple[Path, xr.Dataset]:
+    def parent(self, *, heads: int = 3, enough: Enough = only_the_end) -> Computed:
         """The run to which nothing is done."""
-        from headwise.study.runner import execute
-
-        run: RunDirectory = execute(self.config(heads=heads), self.out, stop_asked=self.stop_asked)
-        return run.path, load_trajectory(run.path)
+        return self._computed(self.config(heads=heads), enough=enough)
 
     def branch(
         self,
@@ -81,53 +80,62 @@ class Trial:
         until: int | None = None,
         steps: int | None = None,
         changes: Mapping[str, Any] = NO_CHANGES,
-    ) -> Branch:
+        enough: Enough = only_the_end,
+    ) -> Computed:
         """A branch of a run of this trial."""
-        from headwise.study.branch import branch
+        from headwise.study.branch import branch_config
 
-        [found] = branch(
-            run,
-            at,
-            do=do,
-            until=until,
-            steps=steps,
-            changes=changes,
-            out=self.out,
-            progress="off",
-            notify=self.notify,
-            stop_asked=self.stop_asked,
-        ).branches
-        return found
+        parent = RunDirectory(run)
+        wanted = branch_config(parent, at, do=do, until=until, steps=steps, changes=changes)
+        return self._computed(wanted, parent=parent, enough=enough)
 
-    def sham(self, run: Path, at: int, *, steps: int | None = None) -> Branch:
+    def sham(self, run: Path, at: int, *, steps: int | None = None, enough: Enough = only_the_end) -> Computed:
         """The null: nothing is done, the batches after `at` come in another order."""
-        return self.branch(run, at, do=["sham"], steps=steps, changes={"seeds.batches": self.seed + SHAM_BATCHES})
+        changes = {"seeds.batches": self.seed + SHAM_BATCHES}
+        return self.branch(run, at, do=["sham"], steps=steps, changes=changes, enough=enough)
+
+    def _computed(self, config: RunConfig, *, parent: RunDirectory | None = None, enough: Enough) -> Computed:
+        from headwise.study.runner import execute
+
+        path = run_location(config, self.out)
+        self.used.append(path)
+        answer = _Answer(path, enough)
+        if not answer.look():
+            try:
+                execute(
+                    config,
+                    self.out,
+                    report=lambda progress: answer.measured(),
+                    stop_asked=lambda: self.stop_asked() or answer.known(),
+                    parent=parent,
+                )
+            except Interrupted:
+                if not answer.found:
+                    raise
+        return Computed(path, load_trajectory(path))
 
 
-def takings(trajectory: xr.Dataset, *, after: int = 0) -> list[Taking]:
-    """When each head first has more than half of its attention on a group at a step after `after`, in order."""
-    shares = trajectory["attention_by_group"].isel(block=0).transpose("step", "head", "group").values
-    steps = trajectory["step"].values
-    found = []
-    for head in range(shares.shape[1]):
-        for group in range(shares.shape[2]):
-            on = (shares[:, head, group] > TAKEN) & (steps > after)
-            if on.any():
-                found.append(Taking(int(steps[on.argmax()]), head + 1, group + 1))
-    return sorted(found)
+class _Answer:
+    """Whether what of a run has reached the disk is enough; it is looked at once for every checkpoint."""
 
+    def __init__(self, path: Path, enough: Enough) -> None:
+        self.found = False
+        self._run, self._enough = RunDirectory(path), enough
+        self._due = False
+        self._seen: int | None = None
 
-def first_taking(trajectory: xr.Dataset, group: int, *, after: int = 0, but: Sequence[int] = ()) -> Taking | None:
-    """The first head, of those not in `but`, that takes a group up after a step."""
-    return next((t for t in takings(trajectory, after=after) if t.group == group and t.head not in but), None)
+    def measured(self) -> None:
+        self._due = True
 
+    def known(self) -> bool:
+        if self._due:
+            self._due = False
+            self.look()
+        return self.found
 
-def excess_at(trajectory: xr.Dataset, step: int) -> float:
-    """The excess loss of the last evaluation up to a step."""
-    before = trajectory["excess_loss"].values[trajectory["step"].values <= step]
-    return float(before[-1])
-
-
-def on_grid(step: int) -> int:
-    """The measured step at or before this one."""
-    return step - step % 10
+    def look(self) -> bool:
+        latest = max(self._run.checkpoints.steps(), default=None) if self._run.path.is_dir() else None
+        if latest is not None and latest != self._seen:
+            self._seen = latest
+            self.found = self._enough(load_trajectory(self._run.path))
+        return self.found
