@@ -16,6 +16,7 @@ from headwise.paper.causal.flow_beside import BESIDE
 from headwise.paper.causal.stored import verdict_document, write_verdicts
 from headwise.paper.causal.trial import Trial
 from headwise.paper.dated_tests import begun_dates, dated_test
+from headwise.paper.plan import FIRST
 from headwise.paper.scale import Scale
 from headwise.paper.verdict import Judgement, Verdict, decide
 from headwise.study.executors import InProcess, Pool, open_pool
@@ -23,6 +24,9 @@ from headwise.study.local_workers import stop_asked as worker_stop_asked
 
 DRAWS: dict[Scale, tuple[int, ...]] = {"quick": (0,), "paper": (0, 1, 2)}
 """Draws of the task: 0 is the published one."""
+
+SEEDS = 3
+"""How many seeds of each draw where none are asked for."""
 
 LOOK_SECONDS = 0.5
 """How often it is looked whether to stop."""
@@ -80,7 +84,7 @@ def reproduce_causal(
     if workers < 1:
         raise ConfigError(f"--workers {workers} must be at least 1")
     chosen = [known[name] for name in names] or list(CLAIMS)
-    numbers = (0, 1, 2) if seeds is None else tuple(seeds)
+    numbers = tuple(range(FIRST[scale], FIRST[scale] + SEEDS)) if seeds is None else tuple(seeds)
     trials = [(seed, draw) for draw in DRAWS[scale] for seed in numbers]
     folder = Path(into)
     result = CausalVerdicts((), folder / "causal.json")

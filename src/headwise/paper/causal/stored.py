@@ -34,7 +34,7 @@ def verdict_document(claim: CausalClaim, verdict: Verdict, flow: Mapping[str, st
 
 
 def write_verdicts(found: Sequence[Mapping[str, Any]], folder: Path, *, scale: Scale) -> None:
-    """Write verdicts beside those of other claims at the same scale that the folder has; of one claim the newer stays."""
+    """Write verdicts beside those of other claims at this scale that the folder has; of one claim the newer stays."""
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / "causal.json"
     before = json.loads(file.read_text("utf-8"))["verdicts"] if file.is_file() else []
