@@ -124,7 +124,8 @@ def main() -> None:
 
     kept = dict(_kept())
     present = {}
-    for claim in (*(entry for entry in ENTRIES.values() if isinstance(entry, Claim)), *CLAIMS):
+    judged: list[Judged] = [*(entry for entry in ENTRIES.values() if isinstance(entry, Claim)), *CLAIMS]
+    for claim in judged:
         modules = modules_of(claim)
         digest = digest_of(modules)
         files = [str(inspect.getsourcefile(importlib.import_module(name))) for name in modules]
