@@ -1,13 +1,15 @@
 """The minimal model trained in plain torch, head by head, with interventions written out by hand.
 
-Every head has tensors of its own and AdamW is written as its formulas, so nothing here is shared with the actions under
-test but the numbers of the checkpoint that both begin from.
+Every head has tensors of its own and AdamW and SGD are written as their formulas, so nothing here is shared with the
+actions under test but the numbers of the checkpoint that both begin from. In single precision it shows what rounding
+alone does.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Literal
 
 import numpy as np
 import torch
@@ -21,8 +23,20 @@ Leaf = tuple[str, int]
 class DirectLoop:
     """Weights and moments by head; the hooks of an intervention are attributes that a test sets."""
 
-    def __init__(self, arrays: dict[str, np.ndarray], *, heads: int, step: int, d: int, inverse_scale: float) -> None:
+    def __init__(
+        self,
+        arrays: dict[str, np.ndarray],
+        *,
+        heads: int,
+        step: int,
+        d: int,
+        inverse_scale: float,
+        optimiser: Literal["AdamW", "SGD"] = "AdamW",
+        dtype: torch.dtype = torch.float64,
+    ) -> None:
         self.heads, self.step, self.d, self.inverse_scale = heads, step, d, inverse_scale
+        self.optimiser, self.dtype = optimiser, dtype
+        moments = ("exp_avg", "exp_avg_sq") if optimiser == "AdamW" else ("momentum_buffer", "momentum_buffer")
         self.weights: dict[Leaf, Tensor] = {}
         self.first: dict[Leaf, Tensor] = {}
         self.second: dict[Leaf, Tensor] = {}
@@ -30,9 +44,9 @@ class DirectLoop:
             key = f"blocks.0.attention.{name}"
             for head in range(heads):
                 leaf = (name, head)
-                self.weights[leaf] = torch.tensor(arrays[f"model.{key}"][head], dtype=torch.float64)
-                self.first[leaf] = torch.tensor(arrays[f"optimiser.{key}.exp_avg"][head], dtype=torch.float64)
-                self.second[leaf] = torch.tensor(arrays[f"optimiser.{key}.exp_avg_sq"][head], dtype=torch.float64)
+                self.weights[leaf] = torch.tensor(arrays[f"model.{key}"][head], dtype=dtype)
+                for kept, name_of in zip((self.first, self.second), moments, strict=True):
+                    kept[leaf] = torch.tensor(arrays[f"optimiser.{key}.{name_of}"][head], dtype=dtype)
         self.attention: Callable[[int, Tensor], Tensor] = lambda head, a: a
         self.scores: Callable[[int, Tensor], Tensor] = lambda head, s: s
         self.written: Callable[[int, Tensor], Tensor] = lambda head, z: z
@@ -44,8 +58,8 @@ class DirectLoop:
         positions = tokens.shape[1]
         x = torch.cat(
             [
-                functional.one_hot(tokens, self.d).double(),
-                torch.eye(positions, dtype=torch.float64).expand(len(tokens), -1, -1),
+                functional.one_hot(tokens, self.d).to(self.dtype),
+                torch.eye(positions, dtype=self.dtype).expand(len(tokens), -1, -1),
             ],
             dim=-1,
         )
@@ -62,7 +76,7 @@ class DirectLoop:
     def train(
         self, rows: Callable[[int], tuple[Tensor, Tensor]], steps: int, *, lr: float, decay: float, clip: float
     ) -> None:
-        """AdamW with torch's default constants, after clipping by the norm of all gradients."""
+        """AdamW with torch's constants or SGD with momentum 0.9, after clipping by the norm of all gradients."""
         for _ in range(steps):
             inputs, targets = rows(self.step)
             for tensor in self.weights.values():
@@ -84,6 +98,10 @@ class DirectLoop:
                 if leaf in self.frozen:
                     continue
                 g = factor * g
+                if self.optimiser == "SGD":
+                    self.first[leaf] = 0.9 * self.first[leaf] + g + decay * self.weights[leaf]
+                    self.weights[leaf] = self.weights[leaf] - lr * self.first[leaf]
+                    continue
                 self.first[leaf] = 0.9 * self.first[leaf] + 0.1 * g
                 self.second[leaf] = 0.999 * self.second[leaf] + 0.001 * g**2
                 mean = self.first[leaf] / (1 - 0.9**self.step)

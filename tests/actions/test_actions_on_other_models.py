@@ -6,6 +6,7 @@ import math
 
 import pytest
 import torch
+from branched_runs import STARTED, advanced, branched
 from tests.conftest import tiny
 
 from headwise.core.errors import ConfigError
@@ -13,7 +14,6 @@ from headwise.model.decoder import Attention
 from headwise.store import Checkpoint
 from headwise.study.config import RunConfig
 from headwise.study.prepared_run import PreparedRun
-from headwise.training.loop import advance
 
 BEGIN, STEPS = 3, 6
 
@@ -27,39 +27,12 @@ MODELS: dict[str, dict[str, object]] = {
 
 def run_config(model: str, path: str, *, steps: int = BEGIN + STEPS) -> RunConfig:
     given = {"name": "full", **MODELS[model]}
-    return tiny(
-        str(given.pop("name")),
-        **{
-            "model__init_scale": 0.5,
-            "model__init": "xavier",
-            "model__init_values": "xavier",
-            "train__lr": 0.01,
-            "train__steps": steps,
-            "compute__path": path,
-            "compute__dtype": "float64",
-            **given,
-        },
-    )
+    name = str(given.pop("name"))
+    return tiny(name, train__steps=steps, compute__path=path, compute__dtype="float64", **{**STARTED, **given})
 
 
-def advanced(prepared: PreparedRun) -> PreparedRun:
-    advance(
-        prepared.training,
-        rows=prepared.rows,
-        validate=prepared.evaluator.validation_loss,
-        observe=lambda training: None,
-        save=lambda training: None,
-    )
-    return prepared
-
-
-def branched(model: str, begun: Checkpoint, actions: tuple[str, ...], path: str) -> PreparedRun:
-    branch = {"parent": "0" * 64, "step": BEGIN, "actions": actions}
-    prepared = PreparedRun(run_config(model, path).changed({"branch": branch}), {})
-    prepared.restore(begun)
-    assert prepared.held is not None
-    prepared.held.begin()
-    return advanced(prepared)
+def branch_of(model: str, begun: dict[str, Checkpoint], action: str, path: str) -> PreparedRun:
+    return branched(run_config(model, path), begun[model], (action,))
 
 
 @pytest.fixture(scope="module")
@@ -72,7 +45,7 @@ def begun() -> dict[str, Checkpoint]:
     "action", ["freeze:heads=1", "tie:heads=1,2", "ablate:heads=2", "copy:1->3", "perturb:size=0.01"]
 )
 def test_torch_and_reference_agree(model: str, action: str, begun: dict[str, Checkpoint]) -> None:
-    found = [branched(model, begun[model], (action,), path).state().arrays for path in ("torch", "reference")]
+    found = [branch_of(model, begun, action, path).state().arrays for path in ("torch", "reference")]
     for name, array in found[0].items():
         assert array == pytest.approx(found[1][name], abs=1e-9), name
 
@@ -84,8 +57,8 @@ def test_the_reference_is_steered_where_no_weights_do_it(
 ) -> None:
     """Against the decoder with its own softmax replaced by hand, under torch's own optimiser."""
     with pytest.raises(ConfigError, match="reference path"):
-        branched(model, begun[model], (action,), "torch")
-    found = branched(model, begun[model], (action,), "reference")
+        branch_of(model, begun, action, "torch")
+    found = branch_of(model, begun, action, "reference")
     plain = PreparedRun(run_config(model, "reference"), {})
     plain.restore(begun[model])
     positions = plain.engine.decoder.positions
@@ -129,7 +102,7 @@ def advance_one(plain: PreparedRun) -> None:
 
 def test_a_mean_head_writes_its_mean_on_the_reference(begun: dict[str, Checkpoint]) -> None:
     """With every head at its mean, the output of attention is one vector for all sequences and positions."""
-    found = branched("full", begun["full"], ("ablate:put=mean",), "reference")
+    found = branch_of("full", begun, "ablate:put=mean", "reference")
     assert found.held is not None
     seen: list[torch.Tensor] = []
     attention = found.engine.decoder.layers[0].attention
@@ -152,7 +125,7 @@ def test_a_mean_head_writes_its_mean_on_the_reference(begun: dict[str, Checkpoin
 
 @pytest.mark.parametrize("action", ["clamp:heads=2:to=group2", "clamp:heads=2:to=uniform", "block:heads=1:groups=1"])
 def test_relative_positions_on_two_paths(action: str, begun: dict[str, Checkpoint]) -> None:
-    found = [branched("relative", begun["relative"], (action,), path) for path in ("torch", "reference")]
+    found = [branch_of("relative", begun, action, path) for path in ("torch", "reference")]
     for (name, mine), (_, wanted) in zip(*(one.engine.decoder.named_parameters() for one in found), strict=True):
         assert float((mine - wanted).detach().abs().max()) < 1e-9, name
     measured = found[0].evaluator.measure(batch_loss=1.0, rate=0.1).variables["attention_by_group"][0]
@@ -163,6 +136,6 @@ def test_relative_positions_on_two_paths(action: str, begun: dict[str, Checkpoin
 
 
 def test_a_product_of_matrices_is_clamped_on_the_torch_path(begun: dict[str, Checkpoint]) -> None:
-    found = branched("product", begun["product"], ("clamp:heads=2:to=group2",), "torch")
+    found = branch_of("product", begun, "clamp:heads=2:to=group2", "torch")
     measured = found.evaluator.measure(batch_loss=1.0, rate=0.1).variables["attention_by_group"][0]
     assert measured[1] == pytest.approx([0, 1, 0], abs=1e-9)
