@@ -1,4 +1,4 @@
-"""The one table of trajectory variables and of their dimensions; whoever needs a fact about one reads its row.
+"""The one table of trajectory variables; whoever needs a fact about one reads its row, here or in `dimensions`.
 
 `assemble` and the store read names and dimensions, `headwise collect` what it gathers, the report page titles, units
 and how to draw, figures their axis labels. A new variable that needs no new drawing is one row here and the code that
@@ -7,139 +7,21 @@ computes it. This module holds facts alone: nothing here computes, stores or dra
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Literal
-
+from headwise.core.dimensions import DIMENSIONS, Dimension
 from headwise.core.errors import ConfigError
 from headwise.core.glossary import GLOSSARY
+from headwise.core.variable_row import PANEL_ORDER, PagePanel, Variable
 
-Entries = Literal["times", "counted from one", "numbers", "names"]
-"""What a dimension's entries are: moments, 1 2 3 ..., numbers with a meaning of their own, or words."""
-
-Gathered = Literal["curve", "final", "best"]
-"""What `headwise collect` takes: every value in long form, the last value of a run, the lowest value of a run."""
-
-PanelKind = Literal["grid", "doing", "example", "strips", "overlay", "singles", "lags", "pairs", "curves"]
-"""Roles of all heads at one moment, and over training; the map of one sequence with its tokens; attention by lag over
-training; maps of all heads on one; maps head by head; attention by lag at one moment; heads against heads; lines over
-training. Any number of variables may be
-lines or heads against heads; the other kinds are made for attention and draw one variable.
-"""
-
-PANEL_ORDER: tuple[PanelKind, ...] = (
-    "grid",
-    "doing",
-    "example",
-    "strips",
-    "overlay",
-    "singles",
-    "lags",
-    "pairs",
-    "curves",
-)
-"""Panels of a page come in this order, those of one kind in the order of the table."""
-
-
-@dataclass(frozen=True)
-class Dimension:
-    """One dimension: `title` is its name on an axis, `about` says in a sentence what its entries are, `entry` is the
-    name of one of them.
-    """
-
-    name: str
-    title: str
-    entries: Entries
-    about: str
-    entry: str = "{}"
-
-
-@dataclass(frozen=True)
-class PagePanel:
-    """A panel of the report page; variables whose panels have the same title share one, and a menu offers `choice`.
-
-    `about` is the sentence behind its question mark, the variable's own where it is empty. A variable that is drawn
-    `of_each` entry of a dimension has a choice for every one.
-    """
-
-    kind: PanelKind
-    title: str = ""
-    choice: str = ""
-    shown: Literal["if measured", "if it varies", "of watched models"] = "if measured"
-    about: str = ""
-    of_each: str = ""
-
-
-CURVES = (PagePanel("curves"),)
-
-
-@dataclass(frozen=True)
-class Variable:
-    """One variable: `about` says in a sentence what it is, `axis` is its name on an axis, `limits` is what an axis
-    always holds. A variable from the detector is drawn like the others but never part of a trajectory.
-    """
-
-    name: str
-    dimensions: tuple[str, ...]
-    title: str
-    about: str
-    unit: str = ""
-    axis: str = ""
-    limits: tuple[float | None, float | None] = (None, None)
-    gathered: tuple[Gathered, ...] = ("curve",)
-    page: tuple[PagePanel, ...] = field(default=CURVES)
-    source: Literal["trajectory", "detector"] = "trajectory"
-
-    @property
-    def axis_name(self) -> str:
-        """The quantity in running text: `axis`, or the title in lower case."""
-        return self.axis or self.title.lower()
-
-    @property
-    def axis_label(self) -> str:
-        """What a figure writes beside an axis: the quantity and its unit."""
-        return f"{self.axis_name} ({self.unit})" if self.unit else self.axis_name
-
-
-DIMENSIONS: dict[str, Dimension] = {
-    row.name: row
-    for row in (
-        Dimension("step", "step", "times", "Evaluations: training steps, or times of a flow."),
-        Dimension(
-            "snapshot",
-            "step",
-            "times",
-            "Training steps at which attention maps are kept; of watched models, a few looks.",
-        ),
-        Dimension(
-            "split",
-            "data",
-            "names",
-            "Data behind a loss: train, test; population for a flow; train, look and validation for a watched model.",
-        ),
-        Dimension("predictor", "predictor", "names", "Predictors that a model is compared with, such as prefix_2."),
-        Dimension("metric", "metric", "names", "Metrics of one's own, by the names given to `metrics`."),
-        Dimension("block", "block", "counted from one", "Layers of the model.", "block {}"),
-        Dimension("head", "head", "counted from one", "Heads of a block.", "head {}"),
-        Dimension("head2", "other head", "counted from one", "The second head of a pair in one block.", "head {}"),
-        Dimension("lag", "lag", "numbers", "Predicted position minus key position; 1 is the query's own token."),
-        Dimension("group", "group", "counted from one", "Groups of lags of the task.", "I({})"),
-        Dimension("place", "place", "names", "Where a probed head may look: self, previous, first, induction."),
-        Dimension(
-            "role", "role", "names", "What a head may do: previous, induction and so on; class:NAME for a token class."
-        ),
-        Dimension(
-            "fold", "fold", "counted from one", "Parts of a probe's batch, each some of its sequences.", "fold {}"
-        ),
-        Dimension("feature", "feature", "counted from one", "Features of a flow's target.", "feature {}"),
-        Dimension("position", "position", "counted from one", "Positions of a flow's input.", "position {}"),
-        Dimension(
-            "example", "example", "counted from one", "Sequences of a probe's batch that are kept whole.", "example {}"
-        ),
-        Dimension("query", "query position", "numbers", "Positions that attend, counted from 1 in the sequence."),
-        Dimension("key", "key position", "numbers", "Positions that are attended to, counted from 1."),
-    )
-}
-"""Every dimension, in the order in which tables name them. `seed` is none of them: it stacks whole trajectories."""
+__all__ = [
+    "DIMENSIONS",
+    "PANEL_ORDER",
+    "ROWS",
+    "VARIABLES",
+    "Dimension",
+    "PagePanel",
+    "Variable",
+    "variable",
+]
 
 BY_HEAD = ("step", "block", "head")
 SHARE = (0.0, 1.0)
