@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 export OMP_NUM_THREADS := 1
 
-.PHONY: demo test test-all test-trackers faults lint install docs clean
+.PHONY: demo test test-all faults lint install docs clean
 
 install: $(VENV)/.installed
 
@@ -13,9 +13,9 @@ $(VENV)/.installed: pyproject.toml constraints.txt setup.py src/headwise/model/k
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[test]'
 	touch $@
 
-# TransformerLens and the trackers are heavy and only their own tests need them: `make test-all` adds them.
+# TransformerLens is heavy and only its own tests need it: `make test-all` adds it.
 $(VENV)/.lens: $(VENV)/.installed
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[test,lens,track]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[test,lens]'
 	touch $@
 
 demo: install
@@ -38,12 +38,6 @@ test: lint
 
 test-all: lint $(VENV)/.lens
 	$(BIN)/python -m pytest -n 2
-
-# MLflow and trackio want other versions than constraints.txt pins, so they have an environment of their own.
-test-trackers:
-	$(PYTHON) -m venv .venv-trackers
-	.venv-trackers/bin/python -m pip install --quiet --disable-pip-version-check -e '.[test,track,mlflow,trackio]'
-	.venv-trackers/bin/python -m pytest tests/track
 
 # Crashes, errors, damage, nonsense, signals and hosts, in an hour on two cores; writes docs/reliability.md.
 $(VENV)/.faults: $(VENV)/.installed
