@@ -17,6 +17,8 @@ import headwise
 from headwise.core.errors import ConfigError
 from headwise.core.seeds import Stream, generator, integer_seed
 from headwise.store import RunDirectory
+from headwise.view.report.members import read_member
+from headwise.view.report.pages import runs_page
 
 D, LENGTH, PREDICTED = 5, 9, 4
 CHAIN = np.random.default_rng(3).dirichlet(np.ones(D), size=D)
@@ -141,9 +143,57 @@ def test_a_module_is_trained_and_measured_as_plain_torch_would(tmp_path: Path) -
         [np.mean([head[q, -PREDICTED + q - lag] for q in range(PREDICTED)]) for lag in range(3)] for head in counted
     ]
     assert np.allclose(found["attention_by_lag"][-1, 0, :, :3], by_lag, atol=1e-5)
+    even = np.mean([1 / (LENGTH - 1 - q) for q in range(PREDICTED)])
+    previous = found["role_score"].sel(role="previous")[-1, 0]
+    assert np.allclose(previous, (np.array(by_lag)[:, 1] - even) / (1 - even), atol=1e-5)
     whole = draw(config.measure.test_samples, generator(config.seed, Stream.TEST))
     kl = (np.exp(law(whole)) * (law(whole) - log_model)).sum(-1).mean()
     assert float(found["kl"].sel(predictor="truth")[-1]) == pytest.approx(kl, abs=1e-5)
+
+
+class Built(nn.Module):
+    """Head 1 looks at the previous token, head 2 at what followed earlier copies of its token; the rest is trained."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.weights = nn.Dropout(0.0)
+        self.values = nn.ModuleList(nn.Linear(8, 8) for _ in range(2))
+
+    def forward(self, tokens: torch.Tensor) -> torch.Tensor:
+        places = torch.arange(tokens.shape[1])
+        previous = nn.functional.one_hot((places - 1).clamp(min=0), len(places)).float().expand(len(tokens), -1, -1)
+        before = torch.cat([torch.full_like(tokens[:, :1], -1), tokens[:, :-1]], dim=1)
+        copies = ((before[:, None, :] == tokens[:, :, None]) & (places <= places[:, None])).float()
+        copies = torch.where(copies.any(-1, keepdim=True), copies, torch.eye(len(places)))
+        weights = self.weights(torch.stack([previous, copies / copies.sum(-1, keepdim=True)], dim=1))
+        seen = torch.einsum("bhqk,bkd->bhqd", weights, nn.functional.one_hot(tokens, 8).float())
+        return self.values[0](seen[:, 0]) + self.values[1](seen[:, 1])
+
+
+def test_a_module_has_roles_as_a_watched_model_has(tmp_path: Path) -> None:
+    """Whose heads do what is known by construction; the page names and colours them."""
+    even = headwise.OwnTask(
+        name="even", sample=lambda count, rng: rng.integers(8, size=(count, 25)), d=8, length=25, predicted=16
+    )
+    config = run_config(train__steps=30)
+    own = {"task": even, "model": Built, "attention": "weights"}
+    found = headwise.train(config, out=tmp_path, progress="off", **own)
+    assert {(event.head, event.role) for event in headwise.detect(found).roles} == {(1, "previous"), (2, "induction")}
+    watch = headwise.watch(
+        Built(),
+        tokens=torch.from_numpy(even.draw(config.measure.test_samples, generator(config.seed, Stream.TEST)))[:, :-1],
+        queries=16,
+        attention="weights",
+    )
+    with watch as w:
+        pass
+    for name in ("role_score", "role_chance", "role_fold", "lag_chance", "lag_error", "attention_by_lag"):
+        assert np.allclose(found[name][-1], w.trajectory[name][0], atol=1e-6, equal_nan=True), name
+    [run] = (tmp_path / "minimal-own").iterdir()
+    page = runs_page([read_member(run)])
+    assert "<h1>Built · even · seed 0</h1>" in page
+    assert "induction: L0H1 from the first look; lag 2 (previous token): L0H0 from the first look" in page
+    assert "What each head does, over training" in page
 
 
 @pytest.mark.parametrize("optimizer", [None, groups_of_parameters], ids=["by name", "own"])

@@ -16,7 +16,7 @@ from headwise.measure.function import FunctionSpace
 from headwise.measure.importance import decoder_importance
 from headwise.measure.values import align, value_circuits
 from headwise.model.decoder import Decoder
-from headwise.model.engine import Engine, in_force
+from headwise.model.engine import Engine, MeasuresHeads, in_force
 from headwise.model.input_rows import InputRows
 
 
@@ -87,6 +87,8 @@ class Evaluator:
             "head_overlap": head_overlap(shares),
             "learning_rate": np.asarray(rate),
         }
+        if isinstance(self.engine, MeasuresHeads):
+            variables |= self.engine.head_variables(self.test.inputs, counted=self.test.counted)
         if self.importance_of is not None:
             decoder, of = self.engine.decoder, self.importance_of
             assert isinstance(decoder, Decoder)
@@ -131,4 +133,5 @@ class Evaluator:
             "lag": self.lags,
             "query": list(range(keys - self.test.counted + 1, keys + 1)),
             "key": list(range(1, keys + 1)),
+            **(self.engine.head_coordinates() if isinstance(self.engine, MeasuresHeads) else {}),
         }

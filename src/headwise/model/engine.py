@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -49,6 +50,19 @@ class Intervened(Protocol):
 
     def in_force(self) -> AbstractContextManager[None]:
         """While inside, the decoder by itself computes what a pass does."""
+        ...
+
+
+@runtime_checkable
+class MeasuresHeads(Protocol):
+    """An engine that measures more of its heads than the summary of their attention says."""
+
+    def head_variables(self, inputs: Tensor, *, counted: int) -> dict[str, np.ndarray]:
+        """Further variables of one record, on these sequences and queries."""
+        ...
+
+    def head_coordinates(self) -> dict[str, list[str]]:
+        """What the entries of their dimensions are called, as far as these do not simply count."""
         ...
 
 

@@ -1,8 +1,8 @@
 """A module of somebody's own as an engine: it takes tokens (B, S) and gives logits (B, S, d) at every position.
 
-Attention is taken by the adapters of `headwise.probe`, on the same test sequences and queries as that of headwise's own
-decoder. Random numbers that the module draws in a training step are a function of the run's seed and the step, so a
-run resumes bit for bit.
+Attention and the roles of heads are taken as in `headwise.probe`, on the same test sequences and queries as the
+attention of headwise's own decoder: a run says of its heads what a watched model's does. Random numbers that the module
+draws in a training step are a function of the run's seed and the step, so a run resumes bit for bit.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
@@ -22,11 +23,27 @@ from headwise.model.engine import AttentionSummary, SummedAttention, Visit, chun
 from headwise.probe.adapter import Adapter, Batch, Layer
 from headwise.probe.adapters import find_adapter
 from headwise.probe.adapters.named_modules import NamedModules
+from headwise.probe.block_sums import PLACES
+from headwise.probe.probing import Probe
 from headwise.probe.restored_state import state_restored
+from headwise.probe.roles import all_roles
 from headwise.study.run_decoder import usable_device
 
 AHEAD = 1e-6
 """Attention on later tokens beyond which a module looks ahead; rounding leaves none."""
+
+FROM_THE_PROBE = (
+    "attention_concentration",
+    "attention_on",
+    "lag_chance",
+    "lag_chance_by_block",
+    "lag_error",
+    "role_score",
+    "role_chance",
+    "role_fold",
+    "write_alignment",
+)
+"""Variables of a look that the evaluation of a training does not measure itself."""
 
 Build = Callable[[], nn.Module]
 
@@ -57,7 +74,7 @@ class OwnEngine:
     ) -> None:
         self.decoder, self.vocabulary, self.dropout_seed, self.chunk = module, vocabulary, dropout_seed, chunk
         self.adapter: Adapter = find_adapter(module) if attention is None else NamedModules(attention)
-        self._modes = [(part, part.training) for part in module.modules()]
+        self._probe: Probe | None = None
 
     def loss_and_gradients(self, inputs: Tensor, targets: Tensor, *, step: int) -> float:
         self.decoder.zero_grad()
@@ -83,6 +100,17 @@ class OwnEngine:
                 visit(part, self._logits(given, inputs[part])[:, -counted:])
                 summed.add(caught.attention, counted)
         return summed.mean()
+
+    def head_variables(self, inputs: Tensor, *, counted: int) -> dict[str, np.ndarray]:
+        """Roles, and whatever else a look at a watched model measures, on the same sequences and queries."""
+        if self._probe is None:
+            self._probe = Probe(inputs, queries=counted, lags=inputs.shape[1], examples=0, adapter=self.adapter)
+        record = self._probe.look(self.decoder)
+        return {name: record[name] for name in FROM_THE_PROBE if name in record}
+
+    def head_coordinates(self) -> dict[str, list[str]]:
+        """The names of roles and places."""
+        return {"role": [role.name for role in all_roles(None)], "place": list(PLACES)}
 
     def _logits(self, output: Any, inputs: Tensor) -> Tensor:
         found = output.get("logits") if isinstance(output, Mapping) else getattr(output, "logits", output)

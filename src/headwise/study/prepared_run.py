@@ -115,6 +115,7 @@ class PreparedRun:
             **({} if self.config.branch is None else {"branch": self.config.branch.model_dump(mode="json")}),
             **({"bayes": {name: _about(found) for name, found in self._bayes.items()}} if self._bayes else {}),
             **({"own": named} if named else {}),
+            **({"model": type(self.engine.decoder).__name__} if self._own.model is not None else {}),
         }
 
     def _subject(self, step: int) -> Subject:

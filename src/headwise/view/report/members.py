@@ -46,8 +46,13 @@ class Member:
 
     @property
     def is_foreign(self) -> bool:
-        """Whether this is somebody's own model, watched or probed, rather than a model or a flow of headwise."""
-        return bool(attribute(self.trajectory, "source") == "probe")
+        """Whether this is somebody's own model (watched, probed or trained) and not a model or a flow of headwise."""
+        return attribute(self.trajectory, "source") == "probe" or self.is_trained_here
+
+    @property
+    def is_trained_here(self) -> bool:
+        """Whether this is somebody's own model in headwise's training loop."""
+        return "model" in (attribute(self.trajectory, "own") or {})
 
 
 def as_member(given: Shown) -> Member:

@@ -112,7 +112,8 @@ def _kind(studies: Sequence[Study]) -> str:
     if len(studies) > 1:
         return f"comparison of {len(studies)}"
     seeds = len(studies[0].members)
-    alone = "watched model" if studies[0].members[0].is_foreign else "run"
+    first = studies[0].members[0]
+    alone = "watched model" if first.is_foreign and not first.is_trained_here else "run"
     return f"study of {seeds} seeds" if seeds > 1 else alone
 
 
@@ -122,9 +123,10 @@ def _title(studies: Sequence[Study]) -> str:
     [study] = studies
     if len(study.members) > 1:
         return f"{study.label} · {len(study.members)} seeds"
-    seed = study.members[0].seed
-    # The seed of somebody's own model says nothing about its training.
-    return study.label if seed is None or study.members[0].is_foreign else f"{study.label} · seed {seed}"
+    first = study.members[0]
+    # The seed of a model that was trained elsewhere says nothing about its training.
+    elsewhere = first.is_foreign and not first.is_trained_here
+    return study.label if first.seed is None or elsewhere else f"{study.label} · seed {first.seed}"
 
 
 def _summaries(studies: Sequence[Study], phases: Sequence[StudyPhases]) -> list[tuple[str, str]]:

@@ -65,6 +65,10 @@ def kind_of(member: Member) -> str:
     branch = attribute(member.trajectory, "branch")
     if isinstance(branch, dict):
         return f"branch at step {branch['step']}: {', '.join(branch['actions']) or 'nothing done'}"
+    if member.is_trained_here:
+        own = attribute(member.trajectory, "own")
+        parts = (attribute(member.trajectory, "model") or own["model"], own.get("task") or experiment)
+        return " · ".join(str(part) for part in parts if part)
     known = [str(part) for part in (experiment, preset) if part]
     if known:
         return " · ".join(known)
