@@ -109,6 +109,20 @@ def test_every_path_of_every_command_is_checked() -> None:
             assert action.type is not Path, f"{name} {action.dest}: take path_argument"
 
 
+@pytest.mark.parametrize("name", list(COMMANDS))
+def test_two_hyphens_are_no_value_of_any_option(name: str, capfd: pytest.CaptureFixture[str]) -> None:
+    """Python 3.11 takes them for an empty list, which no option means."""
+    import argparse
+
+    parser = argparse.ArgumentParser()
+    COMMANDS[name].add(parser)
+    options = [action.option_strings[-1] for action in parser._actions if action.option_strings and action.nargs != 0]
+    for option in options:
+        code, err = one_line(capfd, name, f"{option}=--")
+        assert code == 2
+        assert err == f"headwise: {option} needs a value; -- is none\n"
+
+
 @pytest.mark.parametrize("option", ["--config", "--cluster"])
 @pytest.mark.parametrize("text", [f"a = {'[' * 5000}{']' * 5000}", f"a = {'9' * 5000}", "\ufeff"])
 def test_settings_that_are_none(option: str, text: str, capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:

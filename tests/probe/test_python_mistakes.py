@@ -45,6 +45,14 @@ MISTAKES: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: headwise.experiment("minimal", changes={"train.stpes": 3}),
         "unknown key train.stpes; did you mean train.steps?",
     ),
+    "a reproduction of no seed": (
+        lambda: headwise.reproduce(["order"], seeds=[]),
+        "--seeds is empty; give at least one",
+    ),
+    "branches of no seed": (
+        lambda: headwise.branch("runs/minimal", 10, seeds=[]),
+        "--seeds is empty; give at least one",
+    ),
     "a misspelt experiment": (
         lambda: headwise.experiment("minmal"),
         "unknown experiment 'minmal'; did you mean minimal?; `headwise list` shows all of them",

@@ -11,8 +11,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from headwise.cli.command import COMMANDS, figure_file
+from headwise.cli.command import COMMANDS
 from headwise.cli.main import main
+from headwise.cli.options import figure_file
 
 sys.path.insert(0, str(Path(__file__).parent))
 from drawn_numbers import Written, assert_drawn_is_written

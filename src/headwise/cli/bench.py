@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from headwise.cli.command import Command, print_result, refuse_extra
+from headwise.cli.options import add_json
 from headwise.cli.streams import say
 
 
@@ -34,7 +35,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--level", metavar="NAME", help="hold the kernel to an instruction level: plain, avx2 or avx512"
     )
-    parser.add_argument("--json", action="store_true", help="print the result as one JSON document")
+    add_json(parser)
     parser.epilog = "Needs a machine that does nothing else. Everything is measured on one thread."
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 
 from headwise.actions.text import ACTIONS
-from headwise.cli.command import Command, figure_file, path_argument, print_result, say_drawn
+from headwise.cli.command import Command, print_result, say_drawn
+from headwise.cli.options import add_figure, add_json, add_quiet, add_recover, path_argument
 from headwise.cli.overrides import parse_overrides
 from headwise.cli.progress import progress_display
 from headwise.cli.seeds import parse_seeds
@@ -37,22 +38,10 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--out", type=path_argument, metavar="DIR", help="folder that holds the branches (default: the one of RUN)"
     )
-    parser.add_argument(
-        "--recover",
-        dest="on_damage",
-        action="store_const",
-        const="recover",
-        default="refuse",
-        help="resume a damaged branch from its newest undamaged checkpoint",
-    )
-    parser.add_argument(
-        "--figure",
-        type=figure_file,
-        metavar="FILE",
-        help="draw run and branch on one time axis (png, pdf, svg), with the numbers beside it as CSV",
-    )
-    parser.add_argument("--json", action="store_true", help="print the result as one JSON document")
-    parser.add_argument("-q", "--quiet", action="store_true", help="do not show progress")
+    add_recover(parser, "branch")
+    add_figure(parser, "draw run and branch on one time axis")
+    add_json(parser)
+    add_quiet(parser)
     parser.epilog = (
         "actions, each with its keys as `name:key=value:key=value`; heads=1,2 and blocks=1 are counted from 1:\n"
         + definitions([(name, _summary(name)) for name in sorted(ACTIONS)], most=12)

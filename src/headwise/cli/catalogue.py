@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from headwise.cli.command import Command, path_argument, print_result, refuse_extra
+from headwise.cli.command import Command, print_result, refuse_extra
+from headwise.cli.options import add_json, path_argument
 from headwise.cli.progress import counted
 
 
@@ -31,7 +32,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         action="store_false",
         help="with --runs: read no curves, which is faster where there are thousands of runs",
     )
-    parser.add_argument("--json", action="store_true", help="print the list as one JSON document")
+    add_json(parser, "the list")
 
 
 def run(arguments: argparse.Namespace, extra: list[str]) -> int:

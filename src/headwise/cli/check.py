@@ -6,6 +6,7 @@ import argparse
 import sys
 
 from headwise.cli.command import Command, print_result, refuse_extra
+from headwise.cli.options import add_json
 from headwise.cli.streams import put, say_over
 
 
@@ -17,7 +18,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed of the instances (default: 0)")
     parser.add_argument("--workers", type=int, default=2, metavar="N", help="processes (default: 2)")
     parser.add_argument("--list", action="store_true", dest="only_list", help="only name the statements")
-    parser.add_argument("--json", action="store_true", help="print the result as one JSON document")
+    add_json(parser)
 
 
 def run(arguments: argparse.Namespace, extra: list[str]) -> int:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from headwise.cli.command import Command, path_argument, print_result, refuse_extra
+from headwise.cli.command import Command, print_result, refuse_extra
+from headwise.cli.options import add_json, path_argument
 from headwise.cli.progress import counted
 from headwise.cli.streams import say
 
@@ -22,7 +23,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="folder for the tables (default: collected)",
     )
-    parser.add_argument("--json", action="store_true", help="print what was written as one JSON document")
+    add_json(parser, "what was written")
     parser.epilog = (
         "Writes runs.parquet (a row per run: config, last measurement, phase report) and curves.parquet (every curve "
         "in long form). Every file is checked against its digest; a line on stderr names each run that is left out."

@@ -12,7 +12,6 @@ from typing import Any, NoReturn, Protocol
 from headwise.cli.streams import put, say
 from headwise.core.config import Config
 from headwise.core.errors import ConfigError
-from headwise.core.given_path import given_path
 from headwise.core.keys import nearest_key
 from headwise.core.text import WIDTH, wrap
 
@@ -25,6 +24,14 @@ class Parser(argparse.ArgumentParser):
             given = message.split("'")[1]
             message = f"unknown command {given!r}{nearest_key(given, COMMANDS)}"
         raise ConfigError(" ".join(message.split()))
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        # Python 3.11 drops this `--` and hands on an empty list for a value: `--seeds=--` would be no seed at all.
+        for argument in args or ():
+            option, given, value = argument.partition("=")
+            if option.startswith("--") and given and value == "--":
+                raise ConfigError(f"{option} needs a value; -- is none")
+        return super().parse_known_args(args, namespace)
 
     def _print_message(self, message: str, file: Any = None) -> None:
         # Help and version; argparse itself would pass over a stdout that cannot be written.
@@ -96,40 +103,6 @@ def quietly(arguments: argparse.Namespace) -> Callable[[str], None]:
     return (lambda line: None) if arguments.quiet else say
 
 
-def add_runs_folder(parser: argparse.ArgumentParser) -> None:
-    """`--out`, of every command that keeps runs."""
-    parser.add_argument(
-        "--out",
-        type=path_argument,
-        default=Path("runs"),
-        metavar="DIR",
-        help="folder that holds the runs (default: runs)",
-    )
-
-
-def path_argument(text: str) -> Path:
-    """The type of every argument that names a file or directory."""
-    try:
-        return given_path(text)
-    except ConfigError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
-
-
-def figure_file(text: str) -> Path:
-    """The type of every option that names a figure, so that a wrong ending is refused before anything is computed."""
-    from headwise.view.write import figure_path
-
-    return figure_path(path_argument(text))
-
-
 def say_drawn(path: Path) -> None:
     """Say that a figure was written, with its numbers beside it."""
     say(f"wrote {path} and {path.with_suffix('.csv')}")
-
-
-class Several(argparse.Action):
-    """An option that may be given several times; what is given replaces the default."""
-
-    def __call__(self, parser: Any, namespace: argparse.Namespace, values: Any, option_string: Any = None) -> None:
-        before = getattr(namespace, self.dest)
-        setattr(namespace, self.dest, [values] if before is self.default else [*before, values])

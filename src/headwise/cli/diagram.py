@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from headwise.cli.command import Command, Several, figure_file, path_argument, print_json, refuse_extra
+from headwise.cli.command import Command, print_json, refuse_extra
+from headwise.cli.options import Several, add_json, figure_file, path_argument
 from headwise.cli.streams import say
 
 
@@ -31,7 +32,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="figure to write, as png, pdf or svg, with its numbers as CSV (default: diagram.png)",
     )
-    parser.add_argument("--json", action="store_true", help="print the cells as one JSON document")
+    add_json(parser, "the cells")
 
 
 def run(arguments: argparse.Namespace, extra: list[str]) -> int:

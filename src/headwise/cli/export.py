@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from headwise.cli.command import Command, path_argument, print_result, refuse_extra
+from headwise.cli.command import Command, print_result, refuse_extra
+from headwise.cli.options import add_json, path_argument
 
 TO = ("trackio", "wandb", "tensorboard", "mlflow", "netcdf", "zarr", "parquet")
 
@@ -18,7 +19,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         "-o", "--output", type=path_argument, metavar="PATH", help="the file, or the folder of a tracker"
     )
     parser.add_argument("--project", default="headwise", metavar="NAME", help="project at the tracker")
-    parser.add_argument("--json", action="store_true", help="print what was written as one JSON document")
+    add_json(parser, "what was written")
     parser.epilog = (
         "Trackers stay on this machine unless they are configured otherwise: wandb is offline without WANDB_MODE, "
         "MLflow writes files without MLFLOW_TRACKING_URI.\n\nexamples:\n"

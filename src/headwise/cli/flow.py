@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from headwise.cli.command import Command, add_runs_folder, figure_file, print_result, say_drawn
+from headwise.cli.command import Command, print_result, say_drawn
+from headwise.cli.options import add_figure, add_json, add_runs_folder, figure_file
 from headwise.cli.overrides import describe_keys, literal, parse_overrides
 from headwise.cli.seeds import parse_seed, parse_seeds
 from headwise.cli.streams import say
@@ -37,19 +38,14 @@ def add(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--workers", type=int, default=1, metavar="N", help="processes for --seeds (default: 1)")
     add_runs_folder(parser)
-    parser.add_argument(
-        "--figure",
-        type=figure_file,
-        metavar="FILE",
-        help="draw attention, values and loss (png, pdf, svg), with the numbers beside it as CSV",
-    )
+    add_figure(parser, "draw attention, values and loss")
     parser.add_argument(
         "--overlay",
         type=figure_file,
         metavar="FILE",
         help="draw the theory over the flow, with the numbers beside it as CSV; deviations are printed",
     )
-    parser.add_argument("--json", action="store_true", help="print the result as one JSON document")
+    add_json(parser)
     parser.epilog = (
         "config keys of a flow, with their defaults (each can be given as an option):\n"
         + describe_keys(FlowConfig())

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from headwise.cli.command import Command, figure_file, path_argument, print_result, refuse_extra, say_drawn
+from headwise.cli.command import Command, print_result, refuse_extra, say_drawn
+from headwise.cli.options import add_figure, add_json, path_argument
 from headwise.core.errors import ConfigError
 
 
@@ -20,13 +21,8 @@ def add(parser: argparse.ArgumentParser) -> None:
         default="given",
         help="find the patterns in the attention instead of using the task's groups",
     )
-    parser.add_argument(
-        "--figure",
-        type=figure_file,
-        metavar="FILE",
-        help="also draw the timeline of one run (png, pdf, svg), with its numbers beside it as CSV",
-    )
-    parser.add_argument("--json", action="store_true", help="print the report as one JSON document")
+    add_figure(parser, "also draw the timeline of one run")
+    add_json(parser, "the report")
     parser.epilog = (
         "Three independent views are compared: the loss (plateaus and drops), function\n"
         "space (which predictor the model passes) and the heads (which pattern each\n"

@@ -4,16 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from headwise.cli.command import (
-    Command,
-    add_runs_folder,
-    figure_file,
-    path_argument,
-    print_result,
-    quietly,
-    refuse_extra,
-    say_drawn,
-)
+from headwise.cli.command import Command, print_result, quietly, refuse_extra, say_drawn
+from headwise.cli.options import add_figure, add_json, add_quiet, add_runs_folder, path_argument
 from headwise.cli.signals import stop_on_signal
 
 
@@ -99,14 +91,9 @@ def add(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--device", default="cpu", metavar="NAME", help="a torch device (default: cpu)")
     add_runs_folder(parser)
-    parser.add_argument(
-        "--figure",
-        type=figure_file,
-        metavar="FILE",
-        help="also draw which lags each head looks at (png, pdf, svg), with the numbers beside it as CSV",
-    )
-    parser.add_argument("--json", action="store_true", help="print the result as one JSON document")
-    parser.add_argument("-q", "--quiet", action="store_true", help="do not show progress")
+    add_figure(parser, "also draw which lags each head looks at")
+    add_json(parser)
+    add_quiet(parser)
 
 
 def _cadence(text: str) -> int | str:

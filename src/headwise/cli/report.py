@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from headwise.cli.command import Command, path_argument, print_json, refuse_extra
+from headwise.cli.command import Command, print_json, refuse_extra
+from headwise.cli.options import add_json, path_argument
 from headwise.cli.streams import say
 
 
@@ -31,7 +32,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--every", type=float, default=10.0, metavar="SECONDS", help="with --watch: how often to look (default: 10)"
     )
-    parser.add_argument("--json", action="store_true", help="print what was written as one JSON document")
+    add_json(parser, "what was written")
 
 
 def run(arguments: argparse.Namespace, extra: list[str]) -> int:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from headwise.cli.command import Command, add_runs_folder, path_argument, print_result, quietly, refuse_extra
+from headwise.cli.command import Command, print_result, quietly, refuse_extra
+from headwise.cli.options import add_json, add_quiet, add_runs_folder, path_argument
 from headwise.cli.seeds import parse_seeds
 from headwise.cli.signals import stop_on_signal
 from headwise.cli.streams import say
@@ -62,8 +63,8 @@ def add(parser: argparse.ArgumentParser) -> None:
         default="compute",
         help="say which runs are missing and judge what is there",
     )
-    parser.add_argument("--json", action="store_true", help="print the verdicts as one JSON document")
-    parser.add_argument("-q", "--quiet", action="store_true", help="do not show progress")
+    add_json(parser, "the verdicts")
+    add_quiet(parser)
 
 
 def run(arguments: argparse.Namespace, extra: list[str]) -> int:

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import argparse
 
-from headwise.cli.command import Command, figure_file, path_argument, print_result, refuse_extra, say_drawn
+from headwise.cli.command import Command, print_result, refuse_extra, say_drawn
+from headwise.cli.options import add_figure, add_json, path_argument
 
 
 def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("run", type=path_argument, metavar="RUN", help="a run directory")
-    parser.add_argument(
-        "--figure",
-        type=figure_file,
-        metavar="FILE",
-        help="also draw the run (png, pdf, svg), with its numbers beside it as CSV",
-    )
-    parser.add_argument("--json", action="store_true", help="print the result as one JSON document")
+    add_figure(parser, "also draw the run")
+    add_json(parser)
 
 
 def run(arguments: argparse.Namespace, extra: list[str]) -> int:

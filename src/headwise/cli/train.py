@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from headwise.cli.command import Command, add_runs_folder, path_argument, print_json, print_result
+from headwise.cli.command import Command, print_json, print_result
+from headwise.cli.options import add_json, add_quiet, add_recover, add_runs_folder, path_argument
 from headwise.cli.overrides import describe_keys, literal, parse_overrides, read_config_file
 from headwise.cli.progress import progress_display
 from headwise.cli.signals import stop_on_signal
@@ -38,14 +39,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--dry-run", action="store_true", help="only print the whole config and where the run would be kept"
     )
-    parser.add_argument(
-        "--recover",
-        dest="on_damage",
-        action="store_const",
-        const="recover",
-        default="refuse",
-        help="resume a damaged run from its newest undamaged checkpoint",
-    )
+    add_recover(parser)
     parser.epilog = (
         "config keys, with their values for `minimal` (each can be given as an option):\n"
         + describe_keys(experiment("minimal"))
@@ -74,8 +68,8 @@ def add_experiment_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--device", metavar="NAME", help="torch device (default: cpu)")
     parser.add_argument("--threads", metavar="N", help="threads of one run (default: 1)")
-    parser.add_argument("--json", action="store_true", help="print the result as one JSON document")
-    parser.add_argument("-q", "--quiet", action="store_true", help="do not show progress")
+    add_json(parser)
+    add_quiet(parser)
 
 
 def resolve_arguments(arguments: argparse.Namespace, extra: list[str]) -> RunConfig:

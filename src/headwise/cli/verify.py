@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from headwise.cli.command import Command, path_argument, print_result, refuse_extra
+from headwise.cli.command import Command, print_result, refuse_extra
+from headwise.cli.options import add_json, path_argument
 from headwise.cli.streams import say
 from headwise.core.errors import CorruptData
 
@@ -19,7 +20,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="runs, or directories with runs in them (default: runs)",
     )
-    parser.add_argument("--json", action="store_true", help="print the result as one JSON document")
+    add_json(parser)
     parser.epilog = (
         "Checks every file against its digest, against the run it belongs to, the files before it and the manifest, "
         "and every directory's name against what is in it. Changes nothing. Exit code 3 and the names of the files "

@@ -6,6 +6,7 @@ Both follow from deriving every generator from `(seed, stream, index...)` and ke
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import IntEnum
 from typing import TYPE_CHECKING, Annotated
 
@@ -24,6 +25,12 @@ def check_seed(seed: int) -> None:
         raise ConfigError(f"seed = {seed!r} must be a whole number of 0 or more")
     if seed < 0:
         raise ConfigError(f"seed = {seed} must not be negative")
+
+
+def refuse_no_seeds(seeds: Sequence[int]) -> None:
+    """Refuse an empty list: it would be a study of nothing that ends without a word."""
+    if len(seeds) == 0:
+        raise ConfigError("--seeds is empty; give at least one")
 
 
 class Stream(IntEnum):

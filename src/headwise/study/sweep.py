@@ -12,6 +12,7 @@ from typing import Any
 
 from headwise.core.errors import ConfigError
 from headwise.core.extras import require_library
+from headwise.core.seeds import refuse_no_seeds
 from headwise.store import RunDirectory, check_writable
 from headwise.store.labels import check_label, give_label
 from headwise.study.cluster_config import ClusterConfig
@@ -126,8 +127,7 @@ def plan_sweep(
     """
     if workers < 1:
         raise ConfigError(f"--workers {workers} must be at least 1")
-    if not seeds:
-        raise ConfigError("--seeds is empty; give at least one")
+    refuse_no_seeds(seeds)
     base = as_run_config(config)
     points = plan_points(over, zipped)
     resolved = [base.changed(point) for point in points]
