@@ -8,6 +8,7 @@ sidecar that fits, so that the readers behind the digest are reached as well.
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import shutil
 import signal
@@ -108,13 +109,14 @@ def unsigned(folder: Path, name: str) -> tuple[Reader, list[bytes]]:
 
 def verdicts(folder: Path) -> tuple[Reader, list[bytes]]:
     path = folder / "verdicts.json"
-    stored = Path(__file__).parents[2] / "results" / "quick" / "verdicts.json"
+    stored = json.loads((Path(__file__).parents[2] / "results" / "paper" / "verdicts.json").read_text())
+    stored["verdicts"] = stored["verdicts"][:3]
 
     def read(content: bytes) -> None:
         path.write_bytes(content)
         headwise.paper.verdict_file.read_verdicts(path)
 
-    return read, [stored.read_bytes()[:20000], b'{"schema": 1, "verdicts": []}', b"[]"]
+    return read, [json.dumps(stored).encode(), b'{"schema": 1, "verdicts": []}', b"[]"]
 
 
 TOML = [b"seed = 3\n[task]\nm = 1.5\ngroups = [[1],[2]]\n[train]\nlr = 0.01\n", b"[model.dropout]\nmlp = 0.1\n"]
