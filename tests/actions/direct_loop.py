@@ -1,8 +1,7 @@
 """The minimal model trained in plain torch, head by head, with interventions written out by hand.
 
 Every head has tensors of its own and AdamW and SGD are written as their formulas, so nothing here is shared with the
-actions under test but the numbers of the checkpoint that both begin from. In single precision it shows what rounding
-alone does.
+actions under test but the numbers of the checkpoint that both begin from.
 """
 
 from __future__ import annotations
@@ -32,10 +31,9 @@ class DirectLoop:
         d: int,
         inverse_scale: float,
         optimiser: Literal["AdamW", "SGD"] = "AdamW",
-        dtype: torch.dtype = torch.float64,
     ) -> None:
         self.heads, self.step, self.d, self.inverse_scale = heads, step, d, inverse_scale
-        self.optimiser, self.dtype = optimiser, dtype
+        self.optimiser = optimiser
         moments = ("exp_avg", "exp_avg_sq") if optimiser == "AdamW" else ("momentum_buffer", "momentum_buffer")
         self.weights: dict[Leaf, Tensor] = {}
         self.first: dict[Leaf, Tensor] = {}
@@ -44,9 +42,9 @@ class DirectLoop:
             key = f"blocks.0.attention.{name}"
             for head in range(heads):
                 leaf = (name, head)
-                self.weights[leaf] = torch.tensor(arrays[f"model.{key}"][head], dtype=dtype)
+                self.weights[leaf] = torch.tensor(arrays[f"model.{key}"][head], dtype=torch.float64)
                 for kept, name_of in zip((self.first, self.second), moments, strict=True):
-                    kept[leaf] = torch.tensor(arrays[f"optimiser.{key}.{name_of}"][head], dtype=dtype)
+                    kept[leaf] = torch.tensor(arrays[f"optimiser.{key}.{name_of}"][head], dtype=torch.float64)
         self.attention: Callable[[int, Tensor], Tensor] = lambda head, a: a
         self.scores: Callable[[int, Tensor], Tensor] = lambda head, s: s
         self.written: Callable[[int, Tensor], Tensor] = lambda head, z: z
@@ -58,8 +56,8 @@ class DirectLoop:
         positions = tokens.shape[1]
         x = torch.cat(
             [
-                functional.one_hot(tokens, self.d).to(self.dtype),
-                torch.eye(positions, dtype=self.dtype).expand(len(tokens), -1, -1),
+                functional.one_hot(tokens, self.d).double(),
+                torch.eye(positions, dtype=torch.float64).expand(len(tokens), -1, -1),
             ],
             dim=-1,
         )

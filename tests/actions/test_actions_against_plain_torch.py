@@ -21,12 +21,7 @@ from headwise.study.prepared_run import PreparedRun
 
 BEGIN, STEPS = 6, 20
 CLOSE = 1e-6
-"""Largest difference of a weight."""
-
-ROUNDED = 3.0
-"""AdamW divides by the size of past gradients, so that the rounding of one that is nearly zero moves a weight by a good
-part of the rate. Under it the kernel, which computes in single precision, has to be as close to the direct loop as the
-direct loop in single precision is, up to this factor for another order of sums."""
+"""Largest difference of a weight. The kernel computes in single precision, which alone makes 4e-7 of it under AdamW."""
 
 Optimiser = Literal["AdamW", "SGD"]
 
@@ -55,11 +50,9 @@ def begun() -> Checkpoint:
     return begun_with("AdamW")
 
 
-def direct(
-    begun: Checkpoint, prepared: PreparedRun, *, optimiser: Optimiser = "AdamW", dtype: torch.dtype = torch.float64
-) -> DirectLoop:
+def direct(begun: Checkpoint, prepared: PreparedRun, *, optimiser: Optimiser = "AdamW") -> DirectLoop:
     scale = prepared.engine.decoder.layers[0].attention.inverse_scale
-    return DirectLoop(begun.arrays, heads=3, step=BEGIN, d=6, inverse_scale=scale, optimiser=optimiser, dtype=dtype)
+    return DirectLoop(begun.arrays, heads=3, step=BEGIN, d=6, inverse_scale=scale, optimiser=optimiser)
 
 
 Prepare = Callable[[DirectLoop, PreparedRun, Checkpoint], None]
@@ -107,7 +100,7 @@ def swap_attention(loop: DirectLoop, prepared: PreparedRun, begun: Checkpoint) -
 def reset_second(loop: DirectLoop, prepared: PreparedRun, begun: Checkpoint) -> None:
     first = PreparedRun(run_config("reference", steps=0), {}).engine.decoder.layers[0].attention
     for name in ("score_HDD", "value_HED"):
-        loop.weights[name, 1] = getattr(first, name).detach()[1].to(loop.dtype)
+        loop.weights[name, 1] = getattr(first, name).detach()[1].clone()
         loop.first[name, 1] = torch.zeros_like(loop.first[name, 1])
         loop.second[name, 1] = torch.zeros_like(loop.second[name, 1])
 
@@ -121,11 +114,11 @@ def noise_on_second(loop: DirectLoop, prepared: PreparedRun, begun: Checkpoint) 
     for name in ("score_HDD", "value_HED"):
         loop.weights[name, 1] = loop.weights[name, 1] + 0.1 * torch.from_numpy(
             rng.standard_normal(tuple(loop.weights[name, 1].shape))
-        ).to(loop.dtype)
+        )
 
 
 def towards_group_two(loop: DirectLoop, prepared: PreparedRun, begun: Checkpoint) -> None:
-    direction = torch.zeros(10, 10, dtype=loop.dtype)
+    direction = torch.zeros(10, 10, dtype=torch.float64)
     for query in range(10):
         lags = [lag for lag in (3, 4) if lag <= query + 1]
         seen = range(1, query + 2)
@@ -152,14 +145,14 @@ def mean_of_second(loop: DirectLoop, prepared: PreparedRun, begun: Checkpoint) -
 
 
 def on_group_two(loop: DirectLoop, prepared: PreparedRun, begun: Checkpoint) -> None:
-    pattern = torch.zeros(5, 10, dtype=loop.dtype)
+    pattern = torch.zeros(5, 10, dtype=torch.float64)
     for row, query in enumerate(range(5, 10)):
         pattern[row, query + 1 - 3] = pattern[row, query + 1 - 4] = 0.5
     loop.attention = lambda head, a: pattern.expand_as(a) if head == 0 else a
 
 
 def even(loop: DirectLoop, prepared: PreparedRun, begun: Checkpoint) -> None:
-    pattern = torch.zeros(5, 10, dtype=loop.dtype)
+    pattern = torch.zeros(5, 10, dtype=torch.float64)
     for row, query in enumerate(range(5, 10)):
         pattern[row, : query + 1] = 1 / (query + 1)
     loop.attention = lambda head, a: pattern.expand_as(a)
@@ -199,18 +192,6 @@ CASES: dict[str, tuple[tuple[str, ...], Prepare]] = {
 }
 
 
-def trained_directly(
-    found: PreparedRun, begun: Checkpoint, prepare: Prepare, *, optimiser: Optimiser, dtype: torch.dtype
-) -> tuple[DirectLoop, float]:
-    """The direct loop after all steps, and how far it moved a weight."""
-    loop = direct(begun, found, optimiser=optimiser, dtype=dtype)
-    prepare(loop, found, begun)
-    start = {leaf: tensor.clone() for leaf, tensor in loop.weights.items()}
-    train = found.config.train
-    loop.train(found.rows, STEPS, lr=train.lr, decay=train.weight_decay, clip=train.clip)
-    return loop, max(float((loop.weights[leaf] - start[leaf]).abs().max()) for leaf in start)
-
-
 @pytest.mark.parametrize("path", ["reference", "torch", "kernel"])
 @pytest.mark.parametrize("optimiser", ["AdamW", "SGD"])
 @pytest.mark.parametrize("name", CASES)
@@ -220,20 +201,17 @@ def test_an_action_is_what_it_says(name: str, optimiser: Optimiser, path: str) -
     actions, prepare = CASES[name]
     begun = begun_with(optimiser)
     found = branched(run_config(path, optimiser), begun, actions)
-    wanted, moved = trained_directly(found, begun, prepare, optimiser=optimiser, dtype=torch.float64)
-    limit = CLOSE
-    if path == "kernel" and optimiser == "AdamW":
-        single, _ = trained_directly(found, begun, prepare, optimiser=optimiser, dtype=torch.float32)
-        limit = max(CLOSE, ROUNDED * max(distance(tensor, wanted, leaf) for leaf, tensor in single.weights.items()))
+    loop = direct(begun, found, optimiser=optimiser)
+    prepare(loop, found, begun)
+    start = {leaf: tensor.clone() for leaf, tensor in loop.weights.items()}
+    train = found.config.train
+    loop.train(found.rows, STEPS, lr=train.lr, decay=train.weight_decay, clip=train.clip)
     attention = found.engine.decoder.layers[0].attention
-    for kind, head in wanted.weights:
-        difference = distance(getattr(attention, kind).detach()[head], wanted, (kind, head))
-        assert difference < limit, f"{kind} of head {head + 1}: {difference:.1e}, allowed {limit:.1e}"
-    assert moved > 100 * limit, "nothing was trained, so this case tests nothing"
-
-
-def distance(tensor: torch.Tensor, wanted: DirectLoop, leaf: tuple[str, int]) -> float:
-    return float((tensor.double() - wanted.weights[leaf]).abs().max())
+    for (kind, head), wanted in loop.weights.items():
+        difference = float((getattr(attention, kind).detach()[head].double() - wanted).abs().max())
+        assert difference < CLOSE, f"{kind} of head {head + 1}: {difference:.1e}"
+    moved = max(float((loop.weights[leaf] - start[leaf]).abs().max()) for leaf in start)
+    assert moved > 1e4 * CLOSE, "nothing was trained, so this case tests nothing"
 
 
 @pytest.mark.parametrize("name", sorted(set(CASES) - {"sham"}))

@@ -80,9 +80,10 @@ def test_killed_and_interrupted_branches_are_their_parent_too(path: str, tmp_pat
     assert_continues(run, whole, 26)
 
 
-def test_a_branch_killed_by_the_system(tmp_path: Path) -> None:
+@pytest.mark.parametrize("path", PATHS)
+def test_a_branch_killed_by_the_system(path: str, tmp_path: Path) -> None:
     out = tmp_path / "runs"
-    whole = execute(parent_config(train__steps=150, train__checkpoint_every=10), out)
+    whole = execute(parent_config(path, train__steps=150, train__checkpoint_every=10), out)
     killed_and_resumed(branch_config(whole, 33), tmp_path, 2, random.Random(0), 0.4)
     assert_continues(RunDirectory(run_location(branch_config(whole, 33), out)), whole, 33)
 

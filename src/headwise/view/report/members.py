@@ -43,6 +43,8 @@ class Member:
     manifest: dict[str, Any] = field(default_factory=dict)
     called: str | None = None
     """The label that its owner gave it."""
+    digest: str | None = None
+    """By which its branches name it; not known of a trajectory that comes without a run directory."""
 
     @property
     def is_foreign(self) -> bool:
@@ -92,6 +94,7 @@ def read_member(path: Path | str) -> Member:
         trajectory=trajectory,
         label=short_path(run.path).name,
         called=read_label(run.path),
+        digest=run.beginning.identity(run.beginning.header()).digest,
         seed=seed if isinstance(seed, int | str) else None,
         status=str(manifest["status"]) if manifest else run_status(run.path),
         config=config,

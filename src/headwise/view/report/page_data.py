@@ -8,6 +8,7 @@
       coordinates      what each dimension's entries are called
       heads            how many heads each block has; arrays have as many as the largest block
       groups           lags of each group, or null where nobody knows them
+      branch           of a branch: `step`, `actions`, and `parent`, the place of its run among the studies or null; else null
       report           `SeedsReport.to_json()` where there are several seeds, else null
       runs[].report    `RunReport.to_json()`, or null where nothing could be detected; its heads have their own numbers
       runs[].roles     for each block the head in each role; curves and maps hold heads in this order
@@ -32,6 +33,7 @@ from headwise.core.variables import Variable
 from headwise.phases.run_report import RunReport
 from headwise.phases.seeds_report import SeedsReport
 from headwise.view.labels import time_label
+from headwise.view.report.branches import branch_of
 from headwise.view.report.encode import pack
 from headwise.view.report.examples import example_labels
 from headwise.view.report.labels import coordinate_labels
@@ -73,7 +75,7 @@ def page_data(studies: Sequence[Study], phases: Sequence[StudyPhases]) -> dict[s
             entries={"role": roles_by_height(m.trajectory for m in members), "metric": _metric_names(members)},
         ),
         "studies": [
-            _study(study, found, map_bytes=map_bytes, curve_bytes=curve_bytes)
+            {**_study(study, found, map_bytes=map_bytes, curve_bytes=curve_bytes), "branch": branch_of(study, studies)}
             for study, found in zip(studies, phases, strict=True)
         ],
     }

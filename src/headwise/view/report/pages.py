@@ -35,6 +35,7 @@ SCRIPTS = (
     "examples",
     "roles",
     "pairs",
+    "branches",
     "curves",
     "dock",
     "live",

@@ -299,6 +299,7 @@ function shadePhases(u, study, scale) {
     u.ctx.beginPath(); u.ctx.moveTo(x(step), top); u.ctx.lineTo(x(step), top + height); u.ctx.stroke();
   }
   u.ctx.restore();
+  drawInterventions(u, interventions(study), ink("text"), scale);
 }
 
 // What a head's part is in the other seeds, thin and pale under the chosen one.

@@ -17,7 +17,7 @@ function goBy(count) {
 function eventTimes() {
   const times = studies.flatMap((study) => {
     const { competitive, offshoots, doing } = chosenRun(study).events;
-    const found = [...(competitive ? [competitive[0]] : []), ...offshoots.map((o) => o.step), ...(study.watched ? doing.map((one) => one.start) : [])];
+    const found = [...(study.branch ? [study.branch.step] : []), ...(competitive ? [competitive[0]] : []), ...offshoots.map((o) => o.step), ...(study.watched ? doing.map((one) => one.start) : [])];
     return found.map((time) => clock.snap(clock.toMain(study.index, time)));
   });
   return [...new Set(times)].sort((a, b) => a - b);
@@ -56,6 +56,11 @@ function buildTimelines() {
     if (competitive) band(competitive, "competitive");
     if (cooperative) band(cooperative, "cooperative");
     if (study.watched) row.append(...roleMarks(study, run, dock.timelines.clientWidth || 800));
+    if (study.branch) {
+      const mark = h("button", { type: "button", class: "mark", title: interventionText(study), "aria-label": `Branch: ${interventionText(study)}`, onclick: () => goTo(clock.toMain(study.index, study.branch.step)) }, h("span", { class: "done" }, "✂"));
+      mark.style.left = `${place(study.branch.step)}%`;
+      row.append(mark);
+    }
     const many = offshoots.length > 6;
     for (const o of study.watched ? [] : offshoots) {
       const mark = h("button", {

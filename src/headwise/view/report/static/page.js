@@ -10,12 +10,12 @@ function resetClock() {
 
 async function readStudy(data, index) {
   const runs = await Promise.all(data.runs.map(async (run) => ({
-    label: run.label, seed: run.seed, examples: run.examples, events: readEvents(run.report, run.roles), steps: run.curves.steps, curves: await unpackBlock(run.curves),
+    label: run.label, seed: run.seed, roles: run.roles, examples: run.examples, events: readEvents(run.report, run.roles), steps: run.curves.steps, curves: await unpackBlock(run.curves),
     packedMaps: run.maps, mapSteps: run.maps ? run.maps.steps : null, maps: null,
   })));
   const c = data.coordinates;
   const study = {
-    index, label: data.label, unit: data.unit, watched: data.watched, kinds: data.kinds, coordinates: c, groups: data.groups, report: data.report, runs,
+    index, label: data.label, unit: data.unit, watched: data.watched, kinds: data.kinds, coordinates: c, groups: data.groups, report: data.report, branch: data.branch, runs,
     heads: (c.head || []).length, headCounts: data.heads, blocks: Math.max(1, (c.block || []).length), lags: c.lag || [], queries: c.query || [], keys: c.key || [],
     times: [...new Set(runs.flatMap((run) => run.steps))].sort((a, b) => a - b),
   };
@@ -101,6 +101,8 @@ function layOut() {
   const bar = chips();
   if (bar) rows.push(bar);
   const several = studies.length > 1;
+  const ofBranches = branchesPanel();
+  if (ofBranches) rows.push(ofBranches);
   const keeps = (study, name) => study.runs.some((run) => run.packedMaps && name in run.packedMaps.parts);
   const hasMaps = (study) => keeps(study, mapVariable()) && study.queries.length > 0;
   const hasExamples = (study) => keeps(study, exampleVariable()) && study.heads > 0;
