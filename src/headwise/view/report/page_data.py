@@ -8,7 +8,7 @@
       coordinates      what each dimension's entries are called
       heads            how many heads each block has; arrays have as many as the largest block
       groups           lags of each group, or null where nobody knows them
-      branch           of a branch: `step`, `actions`, and `parent`, the place of its run among the studies or null; else null
+      branch           of a branch `step`, `actions` and `parent`, the place of its run among studies or null; else null
       report           `SeedsReport.to_json()` where there are several seeds, else null
       runs[].report    `RunReport.to_json()`, or null where nothing could be detected; its heads have their own numbers
       runs[].roles     for each block the head in each role; curves and maps hold heads in this order

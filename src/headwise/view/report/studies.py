@@ -13,8 +13,8 @@ from headwise.core.variables import DIMENSIONS
 from headwise.view.report.members import Member
 
 MOST_STUDIES = 4
-APART_FROM = ("seed", "compute")
-"""Config keys that do not make another experiment."""
+APART_FROM = ("seed", "compute", "branch.parent")
+"""Config keys, or sections, that do not make another experiment; branches of several seeds leave a run each."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ def arrange(members: Sequence[Member]) -> list[Study]:
 
 def differing_keys(configs: Sequence[Mapping[str, Any]]) -> list[str]:
     """Dotted keys that differ between the configs that are known, but for seeds and the machine's settings."""
-    flat = [flatten({k: v for k, v in config.items() if k not in APART_FROM}) for config in configs if config]
+    flat = [_compared(config) for config in configs if config]
     keys = list(dict.fromkeys(key for one in flat for key in one))
     return [key for key in keys if any(one.get(key) != flat[0].get(key) for one in flat[1:])]
 
@@ -102,8 +102,13 @@ def _labels(members: Sequence[Member]) -> list[str]:
     return [f"{label} ({member.label})" for label, member in zip(labels, members, strict=True)]
 
 
+def _compared(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Dotted keys that make an experiment what it is."""
+    flat = flatten(config)
+    return {k: v for k, v in flat.items() if not any(k == one or k.startswith(f"{one}.") for one in APART_FROM)}
+
+
 def _identity(member: Member) -> str:
-    config = {key: value for key, value in member.config.items() if key not in APART_FROM}
     shape = {dim: member.trajectory.sizes.get(dim) for dim, row in DIMENSIONS.items() if row.entries != "times"}
     names = sorted(str(name) for name in member.trajectory.data_vars)
-    return repr((sorted(flatten(config).items(), key=lambda item: item[0]), shape, names, kind_of(member)))
+    return repr((sorted(_compared(member.config).items(), key=lambda item: item[0]), shape, names, kind_of(member)))
