@@ -1,4 +1,4 @@
-"""Build the optional kernel: installation goes on without it where no C++ compiler is found.
+"""Build the optional kernel, without which installation goes on where no C++ compiler is found, and adapt the README.
 
 The kernel uses no symbols of Python, so a wheel with it fits every Python on its platform (`py3-none-<platform>`). A
 wheel that was built without a compiler says so: `py3-none-any`.
@@ -14,6 +14,7 @@ from setuptools.command.build_ext import build_ext
 
 MODEL = Path("src/headwise/model")
 kernel = runpy.run_path(str(Path(__file__).parent / MODEL / "kernel_sources.py"))
+readme = runpy.run_path(str(Path(__file__).parent / "scripts" / "index_readme.py"))
 STRIP = {"linux": ["-s"], "darwin": ["-Wl,-x"]}
 """Symbols that only a debugger needs are left out of the library."""
 
@@ -50,6 +51,8 @@ class KernelWheel(bdist_wheel):
 
 
 setup(
+    long_description=readme["long_description"](),
+    long_description_content_type="text/markdown",
     cmdclass={"build_ext": BuildKernel, "bdist_wheel": KernelWheel},
     ext_modules=[
         Extension(

@@ -3,8 +3,9 @@
     python scripts/smoke_wheel.py dist/headwise-0.1.0-py3-none-any.whl
     python scripts/smoke_wheel.py dist/*.whl --extras train --python python3.13
 
-Without the extra `train`, commands that need torch must say so in one line. Prints what it installed (distributions and
-megabytes), how long that took, and a line per command; ends with 1 where one did not do as it should.
+Where a library is missing, the commands that need it must name its extra in one line. Prints what it installed
+(distributions and megabytes), how long that took, and a line per command; ends with 1 where one did not do as it
+should.
 """
 
 from __future__ import annotations
@@ -19,35 +20,41 @@ import time
 from pathlib import Path
 
 SMALL = "--preset redrawn --task.d 6 --task.T 5 --train.samples 60 --train.batch 20 --measure.test_samples 30 --steps 4"
-FLOW = "runs/flow"
 COMMANDS: dict[str, tuple[str, ...]] = {
-    "flow": ("flow --T 5 --t-end 30 --points 40 --figure flow.png",),
+    "flow": ("flow --T 5 --t-end 30 --points 40 --figure flow.png", "flow --T 6 --t-end 30 --points 40"),
     "list": ("list", "list --runs runs"),
-    "show": ("show RUN --figure run.png",),
-    "phases": ("phases RUN",),
-    "report": ("report RUN -o run.html",),
+    "show": ("show FLOW --figure run.png",),
+    "phases": ("phases FLOW",),
+    "report": ("report FLOW -o run.html",),
     "check": ("check ordering --trials 3",),
     "reproduce": ("reproduce --list", "reproduce order --dry-run"),
     "collect": ("collect runs -o collected",),
-    "diagram": ("diagram collected/runs.parquet --x config.T --y seed --value stages -o d.png",),
-    "verify": ("verify runs",),
+    "diagram": ("diagram collected/runs.parquet --x T --y m -o diagram.png",),
+    "export": ("export FLOW --to parquet -o run.parquet", "export FLOW --to zarr -o run.zarr"),
     "schema": ("schema", "schema flow", "schema cluster"),
     "completion": ("completion bash", "completion zsh", "completion fish"),
     "train": (f"train minimal {SMALL} -q", f"train minimal {SMALL} --dry-run"),
     "sweep": (f"sweep minimal {SMALL} --seeds 0..1 -q", f"sweep minimal {SMALL} --seeds 0..1 --dry-run"),
-    "branch": ("branch nothing --at 2 --do sham",),
-    "probe": ("probe nothing",),
-    "bench": ("bench --help",),
+    "branch": ("branch TRAINED --at 2 --do sham -q",),
+    "bench": ("bench --quick --batch 20 --repeats 1",),
+    "probe": ("probe model --length 16 --sequences 4 -q",),
+    "verify": ("verify runs",),
 }
-"""Command lines for every command; RUN stands for the flow that `flow` keeps."""
+"""Command lines for every command; FLOW and TRAINED stand for the first run of `flow` and of `train`."""
 
-NEEDS_TORCH = {f"train minimal {SMALL} -q", f"sweep minimal {SMALL} --seeds 0..1 -q", "probe nothing"}
-REFUSED = {
-    "probe nothing": "nothing",
-    "branch nothing --at 2 --do sham": "headwise: ",
-    "diagram collected/runs.parquet --x config.T --y seed --value stages -o d.png": "headwise: ",
+WITH_TORCH = {"torch": "train"}
+NEEDS = {
+    **dict.fromkeys((COMMANDS["train"][0], COMMANDS["sweep"][0], *COMMANDS["bench"]), WITH_TORCH),
+    COMMANDS["export"][1]: {"zarr": "track"},
+    COMMANDS["probe"][0]: {**WITH_TORCH, "transformers": "probe"},
 }
-"""What is asked for wrongly, and a word of the one line that says so."""
+"""Libraries that a line needs, and the extra that must be named where one is not there."""
+
+MODEL = """
+from transformers import GPT2Config, GPT2LMHeadModel
+size = {"vocab_size": 16, "n_positions": 32, "n_embd": 8, "n_layer": 1, "n_head": 2}
+GPT2LMHeadModel(GPT2Config(**size, bos_token_id=0, eos_token_id=0)).save_pretrained("model")
+"""
 
 
 def main() -> int:
@@ -82,13 +89,19 @@ def try_wheel(given: argparse.Namespace, folder: Path) -> int:
     )
     work = folder / "work"
     work.mkdir()
-    answers = [one(venv, work, line, with_torch=has_torch(venv)) for line in lines(venv)]
+    if has(venv, "transformers"):
+        subprocess.run([(venv / "bin" / "python").absolute(), "-c", MODEL], cwd=work, check=True, capture_output=True)
+    else:
+        (work / "model").mkdir()
+        (work / "model" / "config.json").write_text('{"model_type": "gpt2"}', encoding="utf-8")
+    answers = [one(venv, work, line) for line in lines(venv)]
+    print(f"{given.wheel.name} [{given.extras}]: {sum(answers)} of {len(answers)} lines as they should")
     return 0 if all(answers) else 1
 
 
-def has_torch(venv: Path) -> bool:
-    look = "import importlib.util, sys; sys.exit(importlib.util.find_spec('torch') is None)"
-    return subprocess.run([venv / "bin" / "python", "-c", look]).returncode == 0
+def has(venv: Path, library: str) -> bool:
+    look = f"import importlib.util, sys; sys.exit(importlib.util.find_spec({library!r}) is None)"
+    return subprocess.run([venv / "bin" / "python", "-I", "-c", look]).returncode == 0
 
 
 def lines(venv: Path) -> list[str]:
@@ -100,24 +113,29 @@ def lines(venv: Path) -> list[str]:
     return [line for several in COMMANDS.values() for line in several]
 
 
-def one(venv: Path, work: Path, line: str, *, with_torch: bool) -> bool:
+def one(venv: Path, work: Path, line: str) -> bool:
     """Run one command line and say whether it did as it should."""
-    words = [str(next((work / FLOW).iterdir())) if word == "RUN" else word for word in line.split()]
+    first = {"FLOW": "runs/flow", "TRAINED": "runs/minimal"}
+    there = {word: sorted((work / folder).glob("*")) for word, folder in first.items()}
+    words = [str((there.get(word) or [word])[0]) for word in line.split()]
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+    began = time.monotonic()
     done = subprocess.run(
-        [venv / "bin" / "headwise", *words], cwd=work, env=environment, capture_output=True, text=True, timeout=600
-    )
+        [(venv / "bin" / "headwise").absolute(), *words],
+        cwd=work, env=environment, capture_output=True, text=True, timeout=900,
+    )  # fmt: skip
     error = done.stderr.strip()
-    if line in NEEDS_TORCH and not with_torch:
-        well = done.returncode == 2 and "headwise[train]" in error and len(error.splitlines()) == 1
-    elif line in REFUSED:
-        well = done.returncode == 2 and REFUSED[line] in error and "Traceback" not in error
+    extra = next((extra for library, extra in NEEDS.get(line, {}).items() if not has(venv, library)), None)
+    if extra or "TRAINED" in words:
+        said = f"headwise[{extra}]" if extra else "TRAINED is not a run"
+        well = done.returncode == 2 and said in error and len(error.splitlines()) == 1
     else:
-        well = done.returncode == 0
-    print(f"  {'as it should' if well else 'WRONG'}  {done.returncode}  headwise {line}")
+        well = done.returncode == 0 and "Traceback" not in error
+    verdict = "as it should" if well else "WRONG"
+    print(f"  {verdict}  {done.returncode}  {time.monotonic() - began:4.0f} s  headwise {line}", flush=True)
     if not well:
-        print(error)
-    elif "kernel" in error:
+        print(done.stdout[-2000:], error)
+    elif done.returncode or "kernel" in error:
         print(f"    {error.splitlines()[0]}")
     return well
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import doctest
 import re
 import subprocess
@@ -13,7 +14,8 @@ import pytest
 from tests.conftest import tiny
 
 import headwise.core.extras
-from headwise.core.extras import EXTRAS
+from headwise.core.errors import ConfigError
+from headwise.core.extras import EXTRAS, require_library
 from headwise.model import kernel
 from headwise.study import runner
 from headwise.study.runner import execute
@@ -24,6 +26,13 @@ WITHOUT = f"""
 import sys
 for name in {tuple(EXTRAS)}: sys.modules[name] = None
 """
+BROUGHT_BY = {
+    "huggingface_hub": "transformers",
+    "tokenizers": "transformers",
+    "pytorch_lightning": "lightning",
+    "mlflow": "mlflow_skinny",
+}
+"""Libraries that come with another distribution."""
 LEAN = (
     ["phases", str(RUN)],
     ["show", str(RUN), "--figure", "run.png"],
@@ -63,9 +72,51 @@ def test_every_extra_that_is_named_exists_and_brings_the_library() -> None:
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
     for library, extra in EXTRAS.items():
         names = {re.split(r"[<>=\[;]", one)[0].replace("-", "_") for one in extras[extra]}
-        assert library in names, f"{extra} does not bring {library}"
+        assert BROUGHT_BY.get(library, library) in names, f"{extra} does not bring {library}"
     core = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["dependencies"]
     assert not {re.split(r"[<>=]", one)[0].replace("-", "_") for one in core} & set(EXTRAS)
+
+
+def imported(file: Path) -> set[str]:
+    """Libraries that a file of the package imports, anywhere in it, or asks for by name."""
+    found = set()
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {one.name for one in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
+            found.add(node.module)
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "require_library":
+            found |= {one.value for one in node.args if isinstance(one, ast.Constant)}
+    return {name.partition(".")[0] for name in found}
+
+
+def test_every_library_is_of_the_core_or_has_its_extra() -> None:
+    core = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["dependencies"]
+    known = {re.split(r"[<>=]", one)[0].replace("-", "_") for one in core} | sys.stdlib_module_names | {"headwise"}
+    files = sorted((ROOT / "src").rglob("*.py"))
+    assert len(files) > 100
+    for file in files:
+        assert imported(file) <= known | set(EXTRAS), file
+
+
+@pytest.mark.parametrize("name", sorted(EXTRAS))
+def test_every_library_that_is_missing_is_named_with_its_extra(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in [one for one in sys.modules if one.partition(".")[0] == name]:
+        monkeypatch.delitem(sys.modules, module)
+    monkeypatch.setitem(sys.modules, name, None)
+    said = f"this needs {name}, which is not installed; install it with: pip install 'headwise[{EXTRAS[name]}]'"
+    for asked in (name, f"{name}.inner"):
+        with pytest.raises(ConfigError) as refused:
+            require_library(asked)
+        assert str(refused.value) == said
+
+
+def test_a_library_that_is_broken_says_how(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "trackio.py").write_text("import a_library_that_is_not_there\n", encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "trackio", raising=False)
+    with pytest.raises(ConfigError, match=r"cannot be imported .*a_library_that_is_not_there.*headwise.trackio"):
+        require_library("trackio")
 
 
 def test_training_names_the_missing_kernel_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,12 +21,12 @@ from typing import Any
 from torch import Tensor
 
 from headwise.core.errors import ConfigError, CorruptData
+from headwise.core.extras import require_library
 from headwise.probe.built_model import LENGTHS, SUFFIXES, OpenedFile, build_function, open_file, sizes_of, step_inside
 from headwise.probe.checkpoint_names import ALONE, LAST_STEP, StepOf, step_reader
 from headwise.probe.foreign_config import build_config, first_line, model_class, read_settings
 from headwise.probe.hub import fetched, find_revisions, is_hub, repository_of
 from headwise.probe.model_size import require_reasonable_size
-from headwise.probe.optional import require
 from headwise.probe.weights import PICKLED, SAFE, Pickle, read_weights, weights_digest
 
 
@@ -149,7 +149,7 @@ def _in_order(folder: Path, found: list[StoredModel]) -> list[StoredModel]:
 
 def load_config(stored: StoredModel) -> Any:
     """The model's config, from the checkpoint or, failing that, from the folder it lies in."""
-    transformers = require("transformers", extra="probe")
+    transformers = require_library("transformers")
     with offline(), _quiet(transformers):
         return build_config(read_settings(stored.path), path=stored.path)
 
@@ -163,7 +163,7 @@ def open_checkpoint(stored: StoredModel, *, pickle: Pickle) -> OpenedModel | Ope
 
 def load_model(opened: OpenedModel, *, device: str) -> Any:
     """The checkpoint's model; `CorruptData` names it when its weights are incomplete."""
-    transformers = require("transformers", extra="probe")
+    transformers = require_library("transformers")
     path = opened.path
     with offline(), _quiet(transformers):
         config = build_config(opened.settings, path=path)

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from headwise.core.errors import ConfigError, CorruptData
+from headwise.core.extras import require_library
 from headwise.probe.foreign_json import printable, read_foreign_json
-from headwise.probe.optional import require
 
 PLAIN_ATTENTION = ("eager", "sdpa")
 BUILT_IN_ATTENTION = (*PLAIN_ATTENTION, "flex_attention", *(f"flash_attention_{version}" for version in (2, 3, 4)))
@@ -85,7 +85,7 @@ def read_settings(folder: Path) -> dict[str, Any]:
 
 def build_config(settings: Mapping[str, Any], *, path: Path) -> Any:
     """The library's config object; `ConfigError` where the library has no code of its own for the family."""
-    transformers = require("transformers", extra="probe")
+    transformers = require_library("transformers")
     family = settings.get("model_type")
     # As the library does: layers of several kinds are the mark of the later family of this name.
     family = "ministral" if family == "mistral" and "layer_types" in settings else family
@@ -104,7 +104,7 @@ def build_config(settings: Mapping[str, Any], *, path: Path) -> Any:
 
 def model_class(config: Any, *, path: Path) -> Any:
     """The library's own class that the config names; without a name, the bare model of its family."""
-    transformers = require("transformers", extra="probe")
+    transformers = require_library("transformers")
     names = getattr(config, "architectures", None)
     if not names:
         bare = transformers.MODEL_MAPPING.get(type(config), None)
@@ -182,7 +182,7 @@ def _require_built_in(value: Any, *, key: str, path: Path) -> None:
 
 def _require_plain(config: Any, path: Path) -> None:
     """What a config became, whatever way its keys took: no name of code or of a kernel is left in any part of it."""
-    transformers = require("transformers", extra="probe")
+    transformers = require_library("transformers")
     waiting, seen = [config], set()
     while waiting:
         part = waiting.pop()
@@ -196,7 +196,7 @@ def _require_plain(config: Any, path: Path) -> None:
 
 def _own_attributes() -> set[str]:
     """Names that the library's base class uses for itself; a config that sets them would change how it is read."""
-    base = require("transformers", extra="probe").PreTrainedConfig
+    base = require_library("transformers").PreTrainedConfig
     return set(dir(base)) - {field.name for field in fields(base)} - {*SETTABLE, *DROPPED, *ATTENTION_KEYS}
 
 

@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from headwise.core.errors import ConfigError
+from headwise.core.extras import require_library
 from headwise.probe.checkpoint_names import StepOf
 from headwise.probe.foreign_config import first_line
-from headwise.probe.optional import require
 
 PREFIX = "hf:"
 WANTED = ("config.json", "*.safetensors", "*.safetensors.index.json", "tokenizer.json")
@@ -39,7 +39,7 @@ def repository_of(folder: Path | str) -> str:
 
 def find_revisions(repository: str, wanted: str, step_of: StepOf) -> list[tuple[int, str]]:
     """Steps and names of the branches and tags that fit the pattern, in order of step."""
-    hub = require("huggingface_hub", extra="probe")
+    hub = require_library("huggingface_hub")
     try:
         refs = hub.HfApi().list_repo_refs(repository)
     except Exception as error:  # the library and the network know many ways to fail
@@ -60,7 +60,7 @@ def find_revisions(repository: str, wanted: str, step_of: StepOf) -> list[tuple[
 @contextmanager
 def fetched(repository: str, revision: str) -> Iterator[Path]:
     """A folder with the revision's files, gone afterwards."""
-    hub = require("huggingface_hub", extra="probe")
+    hub = require_library("huggingface_hub")
     folder = Path(tempfile.mkdtemp(prefix="headwise-"))
     try:
         place = folder / revision.replace("/", "-")
@@ -76,7 +76,7 @@ def fetched(repository: str, revision: str) -> Iterator[Path]:
 
 
 def _download(hub: Any, repository: str, revision: str, place: Path) -> None:
-    utilities = require("huggingface_hub.utils", extra="probe")
+    utilities = require_library("huggingface_hub.utils")
     silent = utilities.are_progress_bars_disabled()
     utilities.disable_progress_bars()
     try:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from torch import Tensor
 
-from headwise.probe.optional import require
+from headwise.core.extras import require_library
 
 if TYPE_CHECKING:
     from headwise.probe.live import Watch
@@ -25,7 +25,7 @@ NAMES = ("lightning.pytorch", "pytorch_lightning")
 def lightning_callback(watch: Watch) -> Any:
     """A `Callback` whose steps are the trainer's own, also when it resumes."""
     named = next((name for name in NAMES if name in sys.modules), NAMES[0])
-    lightning = require(named, extra="lightning")
+    lightning = require_library(named)
 
     class WatchCallback(lightning.Callback):  # type: ignore[misc, name-defined]
         """Begins with the training, looks at the end of a step, ends with the training."""

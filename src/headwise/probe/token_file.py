@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from headwise.core.errors import ConfigError
+from headwise.core.extras import require_library
 from headwise.probe.foreign_json import printable
-from headwise.probe.optional import require
 
 TOKENIZER = "tokenizer.json"
 
@@ -73,7 +73,7 @@ def read_tokenizer(folder: Path) -> Any:
     if not (folder / TOKENIZER).is_file():
         return None
     try:
-        words = require("tokenizers", extra="probe").Tokenizer.from_file(str(folder / TOKENIZER))
+        words = require_library("tokenizers").Tokenizer.from_file(str(folder / TOKENIZER))
         words.decode([0])
     except BaseException as error:  # the library's own panics are no ordinary exceptions
         if isinstance(error, KeyboardInterrupt | SystemExit | MemoryError):
@@ -84,7 +84,7 @@ def read_tokenizer(folder: Path) -> Any:
 
 def _from_text(path: Path, folder: Path) -> Any:
     text = path.read_text(encoding="utf-8")
-    tokenizers = require("tokenizers", extra="probe")
+    tokenizers = require_library("tokenizers")
     if not (folder / TOKENIZER).is_file():
         raise ConfigError(
             f"{folder} has no {TOKENIZER} for {path}; save its tokenizer as one, or give ids as .npy or .json"

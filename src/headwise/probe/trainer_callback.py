@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from torch import Tensor, nn
 
-from headwise.probe.optional import require
+from headwise.core.extras import require_library
 from headwise.probe.torch_model import unwrapped
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ SCALED = "num_items_in_batch"
 
 def trainer_callback(watch: Watch) -> Any:
     """A `TrainerCallback` whose steps are the trainer's own, also when it resumes."""
-    transformers = require("transformers", extra="probe")
+    transformers = require_library("transformers")
 
     class WatchCallback(transformers.TrainerCallback):  # type: ignore[misc, name-defined]
         """Begins with the training, looks at the end of a step, ends with the training."""

@@ -13,12 +13,12 @@ import numpy as np
 
 from headwise.core.atomic import replace_file, replacing
 from headwise.core.errors import ConfigError
+from headwise.core.extras import require_library
 from headwise.core.keys import nearest_key
 from headwise.core.look import Look
 from headwise.core.system_errors import cannot_write
 from headwise.store import load_trajectory
 from headwise.store.given_source import given_source
-from headwise.track.optional import need
 from headwise.track.tracker import TrackedBy, Tracker
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def _netcdf(trajectory: xr.Dataset, path: Path) -> None:
 
 def _zarr(trajectory: xr.Dataset, path: Path) -> None:
     """A folder cannot be replaced at once, so one that is there is refused."""
-    need("zarr", install="headwise[track]")
+    require_library("zarr")
     if path.exists():
         raise ConfigError(f"--output {path} is there already; remove it or choose another")
     beside = path.with_name(f".headwise-{os.urandom(6).hex()}.tmp")

@@ -13,9 +13,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
-from headwise.track.optional import need
+from headwise.core.extras import require_library
 
-EXTRA = "headwise[track]"
 AT_ONCE = 1000
 """Numbers that MLflow takes in one call."""
 
@@ -36,9 +35,9 @@ class TensorBoard:
     """An event file in a folder of its own below `folder`."""
 
     def __init__(self, *, folder: Path, project: str, name: str) -> None:
-        self._events = need("tensorboard.compat.proto.event_pb2", install=EXTRA)
-        self._summaries = need("tensorboard.compat.proto.summary_pb2", install=EXTRA)
-        writer = need("tensorboard.summary.writer.event_file_writer", install=EXTRA)
+        self._events = require_library("tensorboard.compat.proto.event_pb2")
+        self._summaries = require_library("tensorboard.compat.proto.summary_pb2")
+        writer = require_library("tensorboard.summary.writer.event_file_writer")
         self._writer = writer.EventFileWriter(str(folder / project / name))
 
     def log(self, step: int, numbers: Mapping[str, float]) -> None:
@@ -54,7 +53,7 @@ class WeightsAndBiases:
     """The run that is active already, or an offline one below `folder`."""
 
     def __init__(self, *, folder: Path, project: str, name: str) -> None:
-        wandb = need("wandb", install=EXTRA)
+        wandb = require_library("wandb")
         self._theirs = wandb.run is not None
         if not self._theirs:
             folder.mkdir(parents=True, exist_ok=True)
@@ -75,14 +74,14 @@ class MLflow:
     """The tracking server that is configured, or files below `folder`."""
 
     def __init__(self, *, folder: Path, project: str, name: str) -> None:
-        need("mlflow", install="headwise[mlflow]")
-        self._metric = need("mlflow.entities", install="headwise[mlflow]").Metric
+        require_library("mlflow")
+        self._metric = require_library("mlflow.entities").Metric
         where = os.environ.get("MLFLOW_TRACKING_URI")
         if not where:
             where = (folder / "mlruns").resolve().as_uri()
             # Databases need the whole of MLflow; its skinny package has files, once they are asked for by name.
             os.environ.setdefault("MLFLOW_ALLOW_FILE_STORE", "true")
-        self._client = need("mlflow.tracking", install="headwise[mlflow]").MlflowClient(tracking_uri=where)
+        self._client = require_library("mlflow.tracking").MlflowClient(tracking_uri=where)
         known = self._client.get_experiment_by_name(project)
         experiment = self._client.create_experiment(project) if known is None else known.experiment_id
         self._id = self._client.create_run(experiment, tags={"mlflow.runName": name}).info.run_id
@@ -102,7 +101,7 @@ class Trackio:
 
     def __init__(self, *, folder: Path, project: str, name: str) -> None:
         os.environ.setdefault("TRACKIO_DIR", str((folder / "trackio").resolve()))
-        trackio = need("trackio", install="headwise[trackio]")
+        trackio = require_library("trackio")
         self._run: Any = trackio.init(project=project, name=name, embed=False)
         self._finish = trackio.finish
 

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from headwise.probe.optional import require
+from headwise.core.extras import require_library
 
 START = 0.1
 """Standard deviation of the weights; the libraries' 0.02 is for widths of hundreds."""
@@ -30,7 +30,7 @@ class HuggingFaceModel(nn.Module):
 
 def tiny_bert(*, vocabulary: int, length: int, width: int, heads: int, blocks: int, seed: int) -> HuggingFaceModel:
     """A BERT with a masked-language-model head."""
-    transformers = require("transformers", extra="probe")
+    transformers = require_library("transformers")
     config = transformers.BertConfig(
         vocab_size=vocabulary,
         hidden_size=width,
@@ -49,7 +49,7 @@ def tiny_bert(*, vocabulary: int, length: int, width: int, heads: int, blocks: i
 
 def tiny_gpt2(*, vocabulary: int, length: int, width: int, heads: int, blocks: int, seed: int) -> HuggingFaceModel:
     """A GPT-2."""
-    transformers = require("transformers", extra="probe")
+    transformers = require_library("transformers")
     config = transformers.GPT2Config(
         vocab_size=vocabulary,
         n_positions=length,
