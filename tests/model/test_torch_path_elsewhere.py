@@ -8,7 +8,7 @@ import torch
 from path_grid import GRID, gradient, random_batch, random_decoder
 
 from headwise.bench.device_work import counted
-from headwise.model.dropout import keep_bits, keep_bits_on
+from headwise.model.dropout import Site, keep_bits, keep_bits_on, stream_keys, stream_keys_on
 from headwise.model.tabulated import TabulatedEngine
 
 
@@ -16,8 +16,19 @@ from headwise.model.tabulated import TabulatedEngine
 def test_masks_drawn_by_torch_are_the_same(elements: int) -> None:
     keys = np.random.default_rng(0).integers(0, 1 << 64, 50, dtype=np.uint64)
     for rate in (0.1, 0.5, 0.97):
-        drawn = keep_bits_on(torch.device("cpu"), keys, elements, rate)
+        drawn = keep_bits_on(torch.from_numpy(keys.view(np.int64)), elements, rate)
         assert np.array_equal(drawn.numpy(), keep_bits(keys, elements, rate))
+
+
+@pytest.mark.parametrize("seed", [0, 5, (1 << 63) - 1, 1 << 63, (1 << 64) + 7, -3])
+def test_keys_made_by_torch_are_the_same(seed: int) -> None:
+    for step, block, first in ((0, 0, 0), (123_456, 2, 250)):
+        for site in Site:
+            made = stream_keys_on(
+                torch.device("cpu"), seed=seed, step=step, block=block, site=site, first=first, count=40
+            )
+            expected = stream_keys(seed=seed, step=step, block=block, site=site, sequences=np.arange(first, first + 40))
+            assert np.array_equal(made.numpy().view(np.uint64), expected)
 
 
 @pytest.mark.parametrize("name", GRID)
@@ -46,14 +57,14 @@ def test_work_by_hand() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["minimal", "text, no dropout"])
+@pytest.mark.parametrize("name", ["minimal", "text, no dropout", "text", "two published"])
 def test_compiled_steps_have_the_same_gradients(name: str) -> None:
-    """Without dropout: the 64-bit keys of masks are NumPy numbers, which `torch.compile` does not take."""
     decoder = random_decoder(GRID[name])
     inputs, targets = random_batch(decoder, 6)
     engine = TabulatedEngine(decoder, dropout_seed=3, chunk=3)
-    loss = engine.loss_and_gradients(inputs, targets, step=2)
-    expected = gradient(decoder)
     compiled = torch.compile(engine.loss_and_gradients, backend="aot_eager")
-    assert compiled(inputs, targets, step=2) == pytest.approx(loss, rel=1e-12)
-    assert torch.linalg.norm(gradient(decoder) - expected) < 1e-12 * torch.linalg.norm(expected)
+    for step in (2, 3):
+        loss = engine.loss_and_gradients(inputs, targets, step=step)
+        expected = gradient(decoder)
+        assert compiled(inputs, targets, step=step) == pytest.approx(loss, rel=1e-12)
+        assert torch.linalg.norm(gradient(decoder) - expected) < 1e-12 * torch.linalg.norm(expected)

@@ -74,27 +74,41 @@ def keep_bits(keys: np.ndarray, elements: int, rate: float) -> np.ndarray:
     return lanes[:, :elements] >= threshold(rate)
 
 
-def keep_bits_on(device: torch.device, keys: np.ndarray, elements: int, rate: float) -> torch.Tensor:
-    """The same bits by torch alone, drawn on a device: only the keys travel there, not a mask of every element.
+SIGNED_GOLDEN = int(GOLDEN.astype(np.int64))
+SIGNED_MULTIPLIERS = tuple(int(multiplier.astype(np.int64)) for multiplier in MULTIPLIERS)
+"""The same words for torch, which has no unsigned arithmetic on every device: sums and products wrap as they should."""
 
-    Words are signed, because torch has no unsigned arithmetic on every device: sums and products wrap as they should,
-    and a right shift needs the copies of the sign cleared.
-    """
-    counters = torch.arange(1, -(-elements // LANES) + 1, device=device) * _signed(GOLDEN)
-    words = torch.from_numpy(keys.view(np.int64)).to(device)[:, None] + counters
-    for shift, multiplier in zip(SHIFTS, MULTIPLIERS, strict=False):
-        words = (words ^ _shifted(words, shift)) * _signed(multiplier)
-    words = words ^ _shifted(words, SHIFTS[-1])
+
+def keep_bits_on(keys: torch.Tensor, elements: int, rate: float) -> torch.Tensor:
+    """The same bits by torch alone, drawn where the keys are: no mask of every element has to travel there."""
+    counters = torch.arange(1, -(-elements // LANES) + 1, device=keys.device) * SIGNED_GOLDEN
+    words = _scrambled_on(keys[:, None] + counters)
     lanes = torch.stack([(words >> shift) & (RESOLUTION - 1) for shift in range(0, 64, 64 // LANES)], dim=2)
     return lanes.flatten(1)[:, :elements] >= threshold(rate)
 
 
+def stream_keys_on(
+    device: torch.device, *, seed: int, step: int, block: int, site: Site, first: int, count: int
+) -> torch.Tensor:
+    """The keys of `count` sequences from `first` on by torch alone, which `torch.compile` can take, as signed words."""
+    wrapped = seed % (1 << 64)
+    key = torch.full((1,), wrapped - (wrapped >> 63 << 64), dtype=torch.int64, device=device)
+    key = _scrambled_on(key + SIGNED_GOLDEN)
+    for part in (step, block * SITES_PER_BLOCK + int(site)):
+        number = torch.full((1,), part + 1, dtype=torch.int64, device=device)
+        key = _scrambled_on(key + number * SIGNED_GOLDEN)
+    return _scrambled_on(key + (torch.arange(count, device=device) + (first + 1)) * SIGNED_GOLDEN)
+
+
+def _scrambled_on(words: torch.Tensor) -> torch.Tensor:
+    for shift, multiplier in zip(SHIFTS, SIGNED_MULTIPLIERS, strict=False):
+        words = (words ^ _shifted(words, shift)) * multiplier
+    return words ^ _shifted(words, SHIFTS[-1])
+
+
 def _shifted(words: torch.Tensor, bits: int) -> torch.Tensor:
+    """A right shift without the copies of the sign that come with a signed one."""
     return (words >> bits) & ((1 << (64 - bits)) - 1)
-
-
-def _signed(word: np.uint64) -> int:
-    return int(word.astype(np.int64))
 
 
 @dataclass(frozen=True)
@@ -112,14 +126,28 @@ class DropoutMasks:
         return x * self.factors(x.shape, rate, block=block, site=site, like=x)
 
     def factors(self, shape: Sequence[int], rate: float, *, block: int, site: Site, like: torch.Tensor) -> torch.Tensor:
-        """What each element is multiplied by: zero, or the scale of what is kept."""
-        sequences = np.arange(self.first, self.first + shape[0])
-        keys = stream_keys(seed=self.seed, step=self.step, block=block, site=site, sequences=sequences)
+        """What each element is multiplied by: zero, or the scale of what is kept.
+
+        On the CPU NumPy draws the bits. Elsewhere torch does, from keys that NumPy makes in fewer calls than it would;
+        under `torch.compile`, which takes no unsigned words, torch makes the keys as well.
+        """
         elements = math.prod(shape[1:])
-        on_cpu = like.device.type == "cpu"
-        kept = (
-            torch.from_numpy(keep_bits(keys, elements, rate))
-            if on_cpu
-            else keep_bits_on(like.device, keys, elements, rate)
-        )
+        if torch.compiler.is_compiling():
+            drawn = stream_keys_on(
+                like.device,
+                seed=self.seed,
+                step=self.step,
+                block=block,
+                site=site,
+                first=self.first,
+                count=shape[0],
+            )
+            kept = keep_bits_on(drawn, elements, rate)
+        else:
+            sequences = np.arange(self.first, self.first + shape[0])
+            keys = stream_keys(seed=self.seed, step=self.step, block=block, site=site, sequences=sequences)
+            if like.device.type == "cpu":
+                kept = torch.from_numpy(keep_bits(keys, elements, rate))
+            else:
+                kept = keep_bits_on(torch.from_numpy(keys.view(np.int64)).to(like.device), elements, rate)
         return kept.to(like.dtype).mul_(kept_scale(rate)).reshape(tuple(shape))

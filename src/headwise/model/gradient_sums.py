@@ -33,8 +33,9 @@ class GradientSums:
 
     def split(self, joined: Tensor) -> list[list[Tensor]]:
         """Each block's fields."""
+        empty = joined[:0]
         return [
-            [joined[self._from[b, f] : self._from[b, f] + size] for f, size in enumerate(block)]
+            [joined[self._from[b, f] : self._from[b, f] + size] if size else empty for f, size in enumerate(block)]
             for b, block in enumerate(self.sizes)
         ]
 

@@ -61,6 +61,7 @@ class KernelEngine:
         """Set to zeros of `kernel.STAGES`: training steps on one thread then add up where their time goes."""
         self._library = kernel.library()
         self._sums: GradientSums | None = None
+        self._plans: dict[tuple[int, int, bool, int | None, str], Plan] = {}
 
     def loss_and_gradients(self, inputs: Tensor, targets: Tensor, *, step: int) -> float:
         rates, decoder = self.decoder.config.dropout, self.decoder
@@ -71,7 +72,7 @@ class KernelEngine:
         token_rows = decoder.dictionary if tokens is None else len(tokens)
         source, output = self.planned(batch=count, queries=queries, training=True, tokens=token_rows)
         folded = fold_blocks(decoder, queries, source=source, rates=rates, output=output, tokens=tokens)
-        weights = [FoldedBlock(*(weight.detach() for weight in block)) for block in folded]
+        weights = [FoldedBlock(*(w.detach() if w.requires_grad else w for w in block)) for block in folded]
         model = KernelModel(
             decoder, weights, queries=queries, chunk=self.chunk, rates=rates, source=source, token_rows=token_rows
         )
@@ -149,17 +150,25 @@ class KernelEngine:
         return AttentionSummary(torch.stack(seen) / inputs.shape[0], entropy_LH / (inputs.shape[0] * counted))
 
     def planned(self, *, batch: int, queries: int, training: bool, tokens: int | None = None) -> Plan:
-        """How a batch of these sizes is computed; `tokens` have rows in tables, by default all."""
-        return plan(
-            self.decoder,
-            batch=batch,
-            queries=queries,
-            chunk=self.chunk,
-            training=training,
-            tokens=tokens,
-            source=self.source,
-            output=self.output,
-        )
+        """How a batch of these sizes is computed; `tokens` have rows in tables, by default all.
+
+        Kept from step to step: planning takes a tenth of a step of 64 sequences of a minimal model.
+        """
+        level = kernel.LEVELS[self._library.headwise_level()]
+        sizes = batch, queries, training, tokens, level
+        if sizes not in self._plans:
+            self._plans[sizes] = plan(
+                self.decoder,
+                batch=batch,
+                queries=queries,
+                chunk=self.chunk,
+                training=training,
+                tokens=tokens,
+                source=self.source,
+                output=self.output,
+                level=level,
+            )
+        return self._plans[sizes]
 
     def _sums_for(self, weights: list[FoldedBlock], parts: int) -> GradientSums:
         """Sums that start from zero: those of the last step where they fit, since fresh memory costs page faults."""

@@ -49,10 +49,12 @@ def plan(
     tokens: int | None = None,
     source: Source | None = None,
     output: Output | None = None,
+    level: str | None = None,
 ) -> Plan:
     """The cheapest plan for a batch; `source` and `output` fix a part of it where they are possible.
 
-    `tokens` have rows in tables, by default all of the dictionary.
+    `tokens` have rows in tables, by default all of the dictionary; `level` is the kernel's instruction level, by
+    default the one in use.
     """
     model = decoder.config
     sources = possible(model, training=training)
@@ -61,8 +63,8 @@ def plan(
     sizes = batch_sizes(decoder, batch=batch, queries=queries, chunk=chunk, training=training, tokens=tokens)
     plans = [Plan(name, place) for name in sources for place in _outputs(decoder, sizes.queries, name, output)]
     plans = [found for found in plans if _fits(sizes, found)] or plans
-    level = kernel.level()
-    costs = {found: cost(sizes, found.source, found.output, level=level) for found in plans}
+    held = kernel.level() if level is None else level
+    costs = {found: cost(sizes, found.source, found.output, level=held) for found in plans}
     cheapest = min(plans, key=lambda found: costs[found])
     return cheapest if costs[cheapest] < WORTH_IT * costs[plans[0]] else plans[0]
 
