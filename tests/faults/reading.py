@@ -88,6 +88,8 @@ def _read(reader: str, run: Path, place: Path, seen: list[xr.Dataset]) -> bool:
             require_tidy(answer, reader)
             if answer.code == 3:
                 raise Found("wrong", f"{reader} calls a run damaged that is being written: {answer.last}")
+            if answer.code not in (0, 2):
+                raise Found("wrong", f"{reader} ended with {answer.code}: {answer.last}")
             return answer.code == 0
     except CorruptData as error:
         raise Found("wrong", f"{reader} calls a run damaged that is being written: {error}") from None

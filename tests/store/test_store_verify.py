@@ -15,6 +15,7 @@ from headwise import verify
 from headwise.cli.main import main
 from headwise.core.errors import ConfigError
 from headwise.store.files import remove, sidecar
+from headwise.store.run_directory import RunDirectory
 
 OLD = Path(__file__).with_name("data") / "format-1"
 
@@ -138,6 +139,26 @@ def test_a_run_that_is_being_written_is_checked_too(tmp_path: Path) -> None:
         (run.path / ".metrics-00000050.parquet.tmp").write_text("x")
         [found] = verify(run.path).runs
     assert (found.status, found.faults, found.litter) == ("running", (), ())
+
+
+def test_a_checkpoint_that_its_writer_drops_meanwhile_is_not_missed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = store_run(tmp_path, over=False)
+    before = verify(run.path).runs[0].files
+    oldest = run.checkpoints.path(run.checkpoints.steps()[0])
+    list_files = RunDirectory.data_files
+
+    def list_and_drop(self: RunDirectory) -> list[Path]:
+        files = list_files(self)
+        remove(oldest)
+        return files
+
+    monkeypatch.setattr(RunDirectory, "faults", lambda self: [])  # the moment is after everything was read
+    monkeypatch.setattr(RunDirectory, "data_files", list_and_drop)
+    with run.writing():
+        [found] = verify(run.path).runs
+    assert (found.status, found.faults, found.files) == ("running", (), before - 1)
 
 
 def test_old_and_new_runs_together(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

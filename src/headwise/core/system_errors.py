@@ -75,13 +75,19 @@ def machine_error(action: str, path: Path, error: OSError) -> MachineError:
 
 def exists(path: Path) -> bool:
     """Whether a file or directory is there; an error of the machine is not taken for a no."""
-    return _mode(path) is not None
+    return _status(path) is not None
+
+
+def file_size(path: Path) -> int | None:
+    """In bytes; `None` where nothing is there, as when a writer has dropped a file since its directory was listed."""
+    status = _status(path)
+    return None if status is None else status.st_size
 
 
 def is_directory(path: Path) -> bool:
     """Whether a directory is there; an error of the machine is not taken for a no."""
-    mode = _mode(path)
-    return mode is not None and stat.S_ISDIR(mode)
+    status = _status(path)
+    return status is not None and stat.S_ISDIR(status.st_mode)
 
 
 def names_in(directory: Path) -> list[str]:
@@ -93,9 +99,9 @@ def names_in(directory: Path) -> list[str]:
         return []
 
 
-def _mode(path: Path) -> int | None:
+def _status(path: Path) -> os.stat_result | None:
     try:
         with reading(path):
-            return path.stat().st_mode
+            return path.stat()
     except (OSError, ValueError):  # ValueError: no file can have such a name
         return None

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from headwise.core.errors import CorruptData
-from headwise.core.system_errors import exists, reading
+from headwise.core.system_errors import file_size
 from headwise.store.documents import require_seal
 from headwise.store.files import recorded_digest
 
@@ -49,12 +49,11 @@ def listing_faults(directory: Path, manifest: Mapping[str, Any], files: Sequence
     listed = manifest["files"]
     for name, about in listed.items():
         path = directory / name
-        if not exists(path):
+        size = file_size(path)
+        if size is None:
             if not name.startswith(CHECKPOINT):
                 yield path, "is missing, though manifest.json lists it"
             continue
-        with reading(path):
-            size = path.stat().st_size
         if size != about["bytes"]:
             yield path, "is damaged: it has not the size that manifest.json lists"
             continue

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 from headwise.core.errors import ConfigError, CorruptData
-from headwise.core.system_errors import is_directory, names_in, reading
+from headwise.core.system_errors import file_size, is_directory, names_in
 from headwise.store.files import recorded_digest
 from headwise.store.format_1 import named_by_content
 from headwise.store.lock import is_locked
@@ -145,8 +144,4 @@ def _is_own(run: RunDirectory, step: int) -> bool:
 
 
 def _size_bytes(path: Path) -> int:
-    total = 0
-    for name in names_in(path):
-        with suppress(FileNotFoundError), reading(path / name):  # a writer renamed a temporary meanwhile
-            total += (path / name).stat().st_size
-    return total
+    return sum(file_size(path / name) or 0 for name in names_in(path))  # a writer may rename one meanwhile

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from headwise.core.errors import ConfigError, CorruptData
-from headwise.core.system_errors import exists, is_directory, machine_error, names_in, reading
+from headwise.core.system_errors import exists, file_size, is_directory, machine_error, names_in
 from headwise.core.text import wrap
 from headwise.store import format_1
 from headwise.store.files import SIDECAR_SUFFIX, sidecar
@@ -121,16 +121,17 @@ def verify_run(path: Path | str) -> VerifiedRun:
     run = RunDirectory(path)
     faults = tuple(run.faults())
     condition = run_condition(run.path)[0]
-    files = [*run.data_files(), *([run.manifest_path] if exists(run.manifest_path) else [])]
+    listed = [*run.data_files(), *([run.manifest_path] if exists(run.manifest_path) else [])]
+    files = {file: size for file in listed if (size := file_size(file)) is not None}
     version = _format(run)
     return VerifiedRun(
         run=run.path,
         status="damaged" if faults and condition != "running" else condition,
         format=version,
         files=len(files),
-        bytes=sum(_size(file) for file in files),
+        bytes=sum(files.values()),
         faults=faults,
-        litter=() if condition == "running" else tuple(_litter(run, files)),
+        litter=() if condition == "running" else tuple(_litter(run, listed)),
         not_promised=format_1.not_promised(over=exists(run.manifest_path)) if version == 1 else (),
     )
 
@@ -173,11 +174,6 @@ def _litter(run: RunDirectory, files: Sequence[Path]) -> Iterator[Path]:
     known = {run.log_path.name, LOCK_NAME, HOLDER_NAME}
     known |= {name for file in files for name in (file.name, file.name + SIDECAR_SUFFIX)}
     yield from (run.path / name for name in names_in(run.path) if name not in known)
-
-
-def _size(file: Path) -> int:
-    with reading(file):
-        return file.stat().st_size
 
 
 def _counted(number: int, what: str) -> str:
