@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from headwise.measure.ablations import ablations
 from headwise.measure.config import MeasureConfig
 from headwise.study.config import RunConfig, stream_size
 
@@ -18,6 +19,8 @@ PER_STEP_AND_WEIGHT = 75.0
 """Folding a learned embedding into tables, once a step however small the batch; per head and squared width."""
 SLOWER_ON_REFERENCE = 12.0
 EVALUATION_SHARE = 0.5
+READ_OUT = 0.4
+"""Share of a pass that is left after the heads of the last block, where head importance takes a head out."""
 START_SECONDS = 4.0
 
 
@@ -31,11 +34,13 @@ def estimate_seconds(config: RunConfig) -> float:
     scores = model.heads * queries * positions
     products = scores * writes + queries * (2 * writes * model.mlp + (writes * task.d if writes != task.d else 0))
     nanoseconds = rows * (3 * PER_SCORE * scores + 3 * PER_PRODUCT * products)
+    on_reference = SLOWER_ON_REFERENCE * nanoseconds
     if model.window:
         nanoseconds += rows * PER_WINDOW
     fixed = 0.0
     if model.blocks > 1 or model.norm == "pre":
         nanoseconds = SLOWER_ON_REFERENCE * model.blocks * (nanoseconds + 1e-3 * positions * stream_size(config) ** 2)
+        on_reference = nanoseconds
     elif model.embedding == "learned":
         fixed = 1e-9 * PER_STEP_AND_WEIGHT * model.heads * model.width**2
         if model.dropout.embedding:
@@ -43,7 +48,29 @@ def estimate_seconds(config: RunConfig) -> float:
     per_sequence = 1e-9 * nanoseconds
     evaluations = evaluation_count(config.measure, train.steps)
     evaluated = evaluations * config.measure.test_samples * EVALUATION_SHARE
-    return START_SECONDS + train.steps * fixed + per_sequence * (train.steps * train.batch + evaluated)
+    # Of a step on the reference path a pass without gradients is a third.
+    ablated = importance_passes(config) * config.measure.test_samples * 1e-9 * on_reference / 3
+    return START_SECONDS + train.steps * fixed + per_sequence * (train.steps * train.batch + evaluated) + ablated
+
+
+def importance_seconds(config: RunConfig) -> float:
+    """Seconds that head importance adds to a run."""
+    return estimate_seconds(config) - estimate_seconds(
+        config.changed({"measure.importance": None, "measure.importance_of": "heads"})
+    )
+
+
+def importance_passes(config: RunConfig) -> float:
+    """Passes over the test sequences that head importance takes in the whole run, as if each were a pass of its own.
+
+    One pass for the means and one as the model is; a model without a head is computed from that head's block on.
+    """
+    measure, model = config.measure, config.model
+    if measure.importance is None:
+        return 0.0
+    each = sum(1 for _ in ablations([model.heads], measure.importance_of))
+    after = sum(READ_OUT + (model.blocks - 1 - block) / model.blocks for block in range(model.blocks))
+    return len(measure.importance_steps(config.train.steps)) * (2 + each * after)
 
 
 def seconds_of_steps(config: RunConfig, steps: int) -> float:

@@ -19,6 +19,7 @@ from headwise.measure.ablations import cost_text, when_text
 from headwise.store import OnDamage, RunDirectory, describe_run, now
 from headwise.study.branch_start import begin_branch
 from headwise.study.config import RunConfig
+from headwise.study.cost import importance_seconds, readable
 from headwise.study.kernel_change import kernel_change, kernel_of
 from headwise.study.own_code import OwnCode
 from headwise.study.prepared_run import PreparedRun
@@ -134,7 +135,8 @@ def _importance_cost(config: RunConfig) -> str:
     assert measure.importance is not None
     cost = cost_text([model.heads] * model.blocks, measure.importance_of)
     when = when_text(measure.importance, "evaluation")
-    return f"head importance takes at most {cost} of the test sequences on the reference path, {when}"
+    about = readable(importance_seconds(config))
+    return f"head importance takes at most {cost} of the test sequences on the reference path, {when}: about {about}"
 
 
 def _log_beginning(
