@@ -162,6 +162,16 @@ def test_a_trial_that_is_asked_to_stop_says_so(tmp_path: Path) -> None:
         Small(0, 0, "quick", tmp_path, stop_asked=lambda: True).parent(enough=once_measured(20))
 
 
+def test_a_stop_begins_no_further_trial(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    small = tiny(train__steps=60, train__checkpoint_every=10)
+    monkeypatch.setattr(Trial, "config", lambda self, *, heads=3: small.changed({"seed": self.seed}))
+    options = {"seeds": [0, 1, 2], "out": tmp_path / "runs", "into": tmp_path / "into"}
+    with pytest.raises(Interrupted):
+        reproduce_causal(["late-start"], workers=1, stop_asked=lambda: True, **options)
+    assert len(list((tmp_path / "runs").glob("*/*-s*"))) == 1
+    assert not (tmp_path / "into" / "causal.json").exists()
+
+
 def test_verdicts_of_other_claims_at_the_same_scale_stay(tmp_path: Path) -> None:
     def told_of(name: str, scale: str, passed: int) -> dict[str, object]:
         return {

@@ -124,24 +124,31 @@ def _judge_claim(
     """The verdict on one claim over all trials, computed by the workers of a pool."""
     # A process of its own is asked to stop by a signal; a trial in this one has to be told.
     here = {"stop": stop} if isinstance(pool.executor, InProcess) else {}
-    waiting: dict[Future[tuple[Judgement, list[Path]]], int] = {
-        pool.executor.submit(judge_trial, claim.name, seed, draw, scale, out, **here): 100 * draw + seed
-        for seed, draw in trials
-    }
+    waiting: dict[Future[tuple[Judgement, list[Path]]], int] = {}
     judgements: dict[int, Judgement] = {}
     used: list[Path] = []
+
+    def end(future: Future[tuple[Judgement, list[Path]]], number: int) -> None:
+        judgements[number], runs = future.result()
+        used.extend(runs)
+        notify(f"{claim.name}, trial {number}: {judgements[number].note}")
+
+    for seed, draw in trials:
+        future = pool.executor.submit(judge_trial, claim.name, seed, draw, scale, out, **here)
+        # In this process a trial is over when it has been submitted, and is told before the next one begins.
+        if future.done():
+            end(future, 100 * draw + seed)
+        else:
+            waiting[future] = 100 * draw + seed
     left = set(waiting)
     while left:
         done, left = wait(left, timeout=LOOK_SECONDS, return_when=FIRST_COMPLETED)
         for future in sorted(done, key=lambda one: waiting[one]):
-            number = waiting[future]
-            judgements[number], runs = future.result()
-            used += runs
-            notify(f"{claim.name}, trial {number}: {judgements[number].note}")
+            end(future, waiting[future])
         if left and stop():
             raise Interrupted(f"stopped while {claim.name} was tried; the same command resumes it")
     return decide(
-        {number: judgements[number] for number in waiting.values()},
+        dict(sorted(judgements.items())),
         claim=claim.name,
         preset="published",
         scale=scale,
