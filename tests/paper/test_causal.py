@@ -11,7 +11,7 @@ import pytest
 import xarray as xr
 from tests.conftest import tiny
 
-from headwise.core.errors import ConfigError, Interrupted
+from headwise.core.errors import ConfigError, HeadwiseError, Interrupted
 from headwise.paper.causal import competition, cooperation, flow_beside
 from headwise.paper.causal.claims import CLAIMS
 from headwise.paper.causal.readings import excess_at, first_taking, once_measured, takings
@@ -170,6 +170,12 @@ def test_a_stop_begins_no_further_trial(tmp_path: Path, monkeypatch: pytest.Monk
         reproduce_causal(["late-start"], workers=1, stop_asked=lambda: True, **options)
     assert len(list((tmp_path / "runs").glob("*/*-s*"))) == 1
     assert not (tmp_path / "into" / "causal.json").exists()
+
+
+def test_workers_answer_from_processes_of_their_own(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("no folder")
+    with pytest.raises(HeadwiseError, match="file"):
+        reproduce_causal(["late-start"], seeds=[0, 1], workers=2, out=tmp_path / "file", into=tmp_path / "into")
 
 
 def test_verdicts_of_other_claims_at_the_same_scale_stay(tmp_path: Path) -> None:
