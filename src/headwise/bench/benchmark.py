@@ -11,7 +11,7 @@ from headwise.bench.run import Part, run_benchmark
 from headwise.bench.text import render
 from headwise.core.errors import ConfigError
 
-Extent = Literal["all", "times"]
+Extent = Literal["all", "times", "study"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +41,8 @@ def benchmark(
     """Time every path on every case, on one thread, taking turns; wants a quiet machine and about twenty minutes.
 
     `batch` is the number of sequences of a step. `extent="times"` leaves out accuracy, memory, growth and the other
-    instruction levels, which take half of the minutes. `peers` adds the strongest alternatives: plain torch in its best
+    instruction levels, which take half of the minutes; `extent="study"` times whole runs instead, alone, beside each
+    other and in a sweep, in five minutes. `peers` adds the strongest alternatives: plain torch in its best
     chunk, `torch.compile`, and JAX where it is installed. `sizes` compares what the `auto` path chooses with every
     other way at many sizes, ten minutes more. `level` holds the kernel to an instruction level (`plain`, `avx2`,
     `avx512`). `report` is called with a line about each case and size as it is done.
@@ -54,7 +55,7 @@ def benchmark(
     for name, value in (("batch", batch), ("repeats", repeats)):
         if value < 1:
             raise ConfigError(f"--{name} {value} must be at least 1")
-    parts: list[Part] = ["times"]
+    parts: list[Part] = ["study" if extent == "study" else "times"]
     if extent == "all":
         parts += ["growth", "memory", "accuracy"]
         parts += [] if level else ["levels"]

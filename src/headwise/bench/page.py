@@ -104,6 +104,8 @@ def page(result: dict[str, Any]) -> str:
         parts += ["## Against the strongest alternatives", _peers(result)]
     if result.get("levels"):
         parts += ["## Instruction levels", _levels(result)]
+    if result.get("study"):
+        parts += ["## Whole runs", _study(result)]
     if result.get("auto"):
         parts += ["## What `auto` chooses", _auto(result)]
     return "\n\n".join(parts) + "\n"
@@ -223,6 +225,30 @@ def _levels(result: dict[str, Any]) -> str:
     return text + "\n\n" + markdown_table(["", *levels], rows)
 
 
+def _study(result: dict[str, Any]) -> str:
+    rows = [
+        [
+            name,
+            f"{found['start_up']:.1f}",
+            f"{found['first_step']:.1f}",
+            f"{found['overhead']:.2f}",
+            f"{found['step']:.3f}",
+            f"{found['run']:.0f}",
+            _ratio(found["side_by_side"], found["side_by_side_spread"], digits=2),
+            "yes" if found["same"] else "**no**",
+        ]
+        for name, found in result["study"].items()
+    ]
+    columns = ["seconds", "start-up", "first step", "each run", "step", "run on a core", "two at once", "same weights"]
+    return (
+        "Commands as people type them (`headwise bench --study`). Start-up: what a process or a worker of a sweep has "
+        "once. First step: a whole command of one step, measured and saved. Each run: what every further run of one "
+        "step takes in the same worker. Step: with its share of measuring and saving. Run on a core: with the paper's "
+        "2000 steps, without start-up. Two at once: two processes side by side over one alone. Same weights: whether a "
+        "seed ends alike alone, beside another and in a sweep.\n\n" + markdown_table(columns, rows)
+    )
+
+
 def _auto(result: dict[str, Any]) -> str:
     rows = [
         [
@@ -249,8 +275,8 @@ def _seconds(value: float | None) -> str:
     return "-" if value is None else f"{value:.3f}"
 
 
-def _ratio(value: float, spread: list[float]) -> str:
-    return f"{value:.1f} ({spread[0]:.1f} to {spread[1]:.1f})"
+def _ratio(value: float, spread: list[float], *, digits: int = 1) -> str:
+    return f"{value:.{digits}f} ({spread[0]:.{digits}f} to {spread[1]:.{digits}f})"
 
 
 def _print(line: str) -> None:

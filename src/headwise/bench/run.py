@@ -24,6 +24,7 @@ from headwise.bench.machine import machine
 from headwise.bench.memory import peak_gigabytes
 from headwise.bench.others import Others
 from headwise.bench.sizes import measure_sizes
+from headwise.bench.study_speed import study_speed
 from headwise.bench.timing import Clock
 from headwise.core.errors import ConfigError
 from headwise.model import kernel
@@ -31,11 +32,11 @@ from headwise.model.compute import ComputeConfig
 from headwise.model.config import MINIMAL_PUBLISHED
 from headwise.model.paths import choose
 
-Part = Literal["times", "levels", "sizes", "growth", "memory", "accuracy"]
+Part = Literal["times", "levels", "sizes", "growth", "memory", "accuracy", "study"]
 PARTS: tuple[Part, ...] = get_args(Part)
 UNTIMED: tuple[Part, ...] = ("memory", "accuracy")
 """Parts that come out the same on a busy machine."""
-ACCURACY_BATCH, LEVELS_BATCH, SIZES_REPEATS, GROWTH_REPEATS = 300, 600, 5, 3
+ACCURACY_BATCH, LEVELS_BATCH, SIZES_REPEATS, GROWTH_REPEATS, STUDY_REPEATS = 300, 600, 5, 3, 3
 KEYS = (
     "seconds",
     "ratio",
@@ -53,6 +54,7 @@ KEYS = (
     "levels",
     "others",
     "auto",
+    "study",
 )
 Keep = Callable[[dict[str, Any]], None]
 
@@ -82,7 +84,8 @@ def run_benchmark(
     `memory` (gigabytes), `growth`, `machine`, `settings`, `path`; `ratio_peers` (case, peer: how many times faster the
     best path is than this alternative), `ratio_peers_spread`, `best_chunk` (case: sequences, `null` for all), `levels`
     (case, level: seconds of the kernel, with a smaller batch), `auto` (`worst` and `sizes`, see
-    `sizes.measure_sizes`), `others` (part: cores that other processes kept busy meanwhile).
+    `sizes.measure_sizes`), `others` (part: cores that other processes kept busy meanwhile), `study` (see
+    `study_speed.study_speed`).
     """
     if "sizes" in parts and (problem := kernel.missing()) is not None:
         raise ConfigError(f"--sizes needs the kernel: {problem}")
@@ -101,8 +104,11 @@ def run_benchmark(
             result |= copy.deepcopy(before)
         choice = choose(MINIMAL_PUBLISHED, ComputeConfig())
         result |= {"machine": machine(), "path": choice._asdict(), "settings": settings}
-        _Run(result, batch=batch, repeats=repeats, clock=clock, keep=keep, report=report).measure(parts, peers)
-        return result
+        run = _Run(result, batch=batch, repeats=repeats, clock=clock, keep=keep, report=report)
+        run.measure(parts, peers)
+    if "study" in parts:
+        run.study()
+    return result
 
 
 @contextmanager
@@ -208,6 +214,12 @@ class _Run:
             keep=keep,
             report=self.report,
         )
+
+    def study(self) -> None:
+        """Not on one core: two processes side by side have one each."""
+        if not self.result["study"]:
+            self.result["study"] = study_speed(repeats=min(self.repeats, STUDY_REPEATS), report=self.report)
+            self.keep(self.result)
 
     def accuracy(self) -> None:
         for case in NAMES:

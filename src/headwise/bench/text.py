@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from headwise.bench.study_speed import sentence
 from headwise.core.text import text_table, wrap
 
 HEADINGS = {"plain": "plain", "plain_chunked": "chunks", "reference": "reference", "torch": "torch", "kernel": "kernel"}
@@ -12,6 +13,9 @@ HEADINGS = {"plain": "plain", "plain_chunked": "chunks", "reference": "reference
 def render(result: dict[str, Any]) -> str:
     """A table of the benchmark for a terminal."""
     lines = [wrap(f"path in use: {result['path']['path']} ({result['path']['why']})"), ""]
+    lines += [wrap(sentence(name, found), hanging="  ") for name, found in result.get("study", {}).items()]
+    if not result["seconds"]:
+        return "\n".join(lines)
     rows = [
         (case, *(_seconds(seconds.get(name)) for name in HEADINGS), _seconds(result["floor"][case]))
         for case, seconds in result["seconds"].items()

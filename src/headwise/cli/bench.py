@@ -23,6 +23,13 @@ def add(parser: argparse.ArgumentParser) -> None:
         help="only times: leaves out accuracy, memory, growth and other instruction levels, half of the minutes",
     )
     parser.add_argument(
+        "--study",
+        dest="extent",
+        action="store_const",
+        const="study",
+        help="time whole runs instead: start-up, overhead of each, two processes side by side; five minutes",
+    )
+    parser.add_argument(
         "--peers",
         action="store_true",
         help="also time plain torch in its best chunk, torch.compile, and JAX where installed",
