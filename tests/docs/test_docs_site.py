@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +21,11 @@ SHOWN = (
     "tutorials/first-run.html",
     "reference/config.html",
     "reference/commands.html",
+    "reference/paper.html",
     "explanation/paper.html",
 )
-LOOKS = {"light": ("light", 1440, 900), "dark": ("dark", 1440, 900), "phone": ("light", 390, 844)}
+"""Pages of every kind: text, code, pictures, wide tables, a page within a page; each is tried with every look."""
+LOOKS = {"light": ("light", 1440, 900), "dark": ("dark", 1440, 900), "phone": ("light", 360, 740)}
 
 
 @pytest.fixture(scope="module")
@@ -53,10 +56,8 @@ def test_nothing_is_loaded_from_outside(site: Path) -> None:
         assert not re.search(r"(url\(|@import )[\"']?(https?:)?//", sheet.read_text(encoding="utf-8")), sheet
 
 
-@pytest.mark.slow
-def test_it_can_be_looked_at(site: Path) -> None:
-    """In a browser, light, dark and on a phone: axe finds nothing, nothing is fetched, nothing sticks out."""
-    from axe_playwright_python.sync_playwright import Axe
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
     from playwright.sync_api import sync_playwright
     from tests.browser.chromium_here import FLAGS, find_chromium
 
@@ -64,19 +65,57 @@ def test_it_can_be_looked_at(site: Path) -> None:
     if chromium is None:
         pytest.skip("no chromium on the path")
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium, args=list(FLAGS))
-        for scheme, width, height in LOOKS.values():
-            settings: dict[str, Any] = {"color_scheme": scheme, "viewport": {"width": width, "height": height}}
-            context = browser.new_context(**settings)
-            for name in SHOWN:
-                page = context.new_page()
-                fetched: list[str] = []
-                page.on("request", lambda request, fetched=fetched: fetched.append(request.url))
-                page.goto((site / name).as_uri())
-                page.wait_for_timeout(300)
-                assert [url for url in fetched if url.startswith("http")] == []
-                assert page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth") <= 0
-                assert Axe().run(page).response["violations"] == [], (name, scheme, width)
-                page.close()
-            context.close()
-        browser.close()
+        opened = playwright.chromium.launch(executable_path=chromium, args=list(FLAGS))
+        yield opened
+        opened.close()
+
+
+def check(browser: Any, page: Path, look: str) -> None:
+    """axe finds nothing, nothing is fetched, nothing sticks out."""
+    from axe_playwright_python.sync_playwright import Axe
+
+    scheme, width, height = LOOKS[look]
+    opened = browser.new_page(color_scheme=scheme, viewport={"width": width, "height": height})
+    fetched: list[str] = []
+    opened.on("request", lambda request: fetched.append(request.url))
+    opened.goto(page.as_uri())
+    opened.wait_for_timeout(300)
+    beyond = opened.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+    found = Axe().run(opened).response["violations"]
+    opened.close()
+    assert [url for url in fetched if url.startswith("http")] == [], page
+    assert beyond <= 0, page
+    assert found == [], (page, look, [(rule["id"], [node["target"] for node in rule["nodes"]]) for rule in found])
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+@pytest.mark.parametrize("look", LOOKS)
+def test_it_can_be_looked_at(site: Path, browser: Any, look: str) -> None:
+    """In a browser, light, dark and on a phone."""
+    for name in SHOWN:
+        check(browser, site / name, look)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_it_can_be_searched_from_a_folder(site: Path, browser: Any) -> None:
+    page = browser.new_page(viewport={"width": 1440, "height": 900})
+    page.goto((site / "index.html").as_uri())
+    box = page.get_by_role("textbox", name="Search")
+    box.click()
+    box.press_sequentially("plateau")
+    found = page.locator(".md-search-result__link")
+    found.first.wait_for(timeout=60_000)
+    assert any("glossary.html" in (link.get_attribute("href") or "") for link in found.all())
+    page.close()
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+def test_every_page_can_be_read_by_everyone(site: Path, browser: Any) -> None:
+    """The rules of axe on all pages, at one width; the page of a run has tests of its own."""
+    pages = [page for page in sorted(site.rglob("*.html")) if page.parent.name != "live" and page.name != "404.html"]
+    assert len(pages) > 30
+    for page in pages:
+        check(browser, page, "light")
