@@ -12,6 +12,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from watched_runs import INDUCTION, watched_member, watched_trajectory, without_heads
 
+from headwise.baselines.predictors import NAMES
 from headwise.phases.detection import detect
 from headwise.view.report import Member, write_runs_page
 from headwise.view.report.notebook import notebook_page
@@ -113,6 +114,38 @@ def test_panels_of_everything_that_was_measured(open_page, path: Path) -> None:
         "Attention concentration",
         "How far each head goes in a role",
     ]
+
+
+@pytest.mark.parametrize("width", [1440, 360])
+def test_names_of_heads_lie_beside_their_bars(open_page, large: Path, width: int) -> None:
+    watched = open_page(large, width=width)
+    watched.page.evaluate("headwise.goTo(1000)")
+    panel = watched.page.locator(".panel", has=watched.page.get_by_role("heading", name="Attention by lag, now"))
+    panel.scroll_into_view_if_needed()
+    watched.settle()
+    boxes = panel.locator(".strip").evaluate_all(
+        "rows => rows.map((row) => [row.querySelector('.strip-name').lastChild, row.querySelector('canvas')]"
+        ".map((part) => { const place = document.createRange(); place.selectNode(part);"
+        " const box = place.getBoundingClientRect(); return [box.left, box.top, box.right, box.bottom]; }))"
+    )
+    assert len(boxes) == 12
+    for name, bars in boxes:
+        assert name[2] <= bars[0] or name[3] <= bars[1], "left of the bars, or above them where there is little room"
+    assert len({bars[0] for _, bars in boxes}) == 1, "bars of all heads lie under each other"
+
+
+def test_each_of_eight_predictors_has_a_line_of_its_own(open_page, tmp_path: Path) -> None:
+    """A watch with a corpus has more predictors than there are colours."""
+    bare = watched_trajectory(predictors=False)
+    distances = 1 + np.arange(8) + np.zeros((bare.sizes["step"], 1))
+    trajectory = bare.assign_coords(predictor=list(NAMES)).assign(kl=(("step", "predictor"), distances))
+    write_runs_page(tmp_path / "page.html", [Member(trajectory, "trajectory")])
+    page = open_page(tmp_path / "page.html").page
+    panel = page.locator(".panel", has=page.get_by_role("heading", name="KL divergence"))
+    looks = panel.locator(".legend line").evaluate_all(
+        "lines => lines.map((line) => `${line.getAttribute('stroke')} ${line.getAttribute('stroke-dasharray')}`)"
+    )
+    assert len(looks) == len(set(looks)) == 8
 
 
 def test_every_panel_explains_itself(open_page, path: Path) -> None:

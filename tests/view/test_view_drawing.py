@@ -15,7 +15,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from headwise.core.errors import ConfigError
-from headwise.core.palette import HEADS
+from headwise.core.palette import HEADS, group_colour
 from headwise.core.trajectory import assemble
 from headwise.flow.config import FlowConfig
 from headwise.flow.overlay import overlay_stages
@@ -38,6 +38,7 @@ from headwise.view.sheets.phases import phase_sheet
 from headwise.view.sheets.theory import theory_sheet
 from headwise.view.sheets.training import training_sheet
 from headwise.view.stripes import STRIPES, rgb, striped
+from headwise.view.style import lone_style
 from headwise.view.table import COLUMNS, to_csv
 from headwise.view.write import write_figure, write_sheet
 
@@ -356,3 +357,8 @@ def test_a_notebook_shows_a_figure_by_itself() -> None:
     """As IPython asks for it: a method of the object, with neither pyplot nor a magic line."""
     panel = Plot("Loss", "step", "nats", (Curve("test", np.arange(3), np.array([3.0, 2.0, 1.0])),))
     assert draw_sheet(Sheet(((panel,),)))._repr_png_().startswith(b"\x89PNG")
+
+
+def test_lines_of_many_predictors_differ_in_colour_or_style() -> None:
+    """A watch with a corpus has eight predictors and there are six colours."""
+    assert len({(group_colour(index), lone_style(index)) for index in range(36)}) == 36

@@ -19,7 +19,7 @@ from headwise.core.trajectory import attribute
 from headwise.phases.roles import head_roles
 from headwise.view.labels import axis_label, dimension_label, predictor_curve_label, time_label
 from headwise.view.panels import AttentionMap, Curve, LegendEntry, Mark, Place, Plot
-from headwise.view.style import LOSS, THIN, LineStyle, head_width, in_phase, line_style, paler, run_colour
+from headwise.view.style import LOSS, THIN, LineStyle, head_width, in_phase, line_style, lone_style, paler, run_colour
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -67,7 +67,7 @@ def distance_curves(runs: Sequence[xr.Dataset], names: Sequence[str]) -> tuple[C
             runs,
             lambda run, name=name: run["kl"].sel(predictor=name).values,  # type: ignore[misc]
             colour=group_colour(index),
-            style=line_style(index),
+            style=lone_style(index),
             name=name,
         )
         for index, name in enumerate(names)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from headwise.core.palette import GROUPS
+
 RUNS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#000000", "#E69F00", "#56B4E9")
 """Experiments that are compared with each other, in the order given."""
 
@@ -31,6 +33,13 @@ def run_colour(index: int) -> str:
 def line_style(index: int) -> LineStyle:
     """Line style of a group, predictor or experiment counted from 0."""
     return LINES[index % len(LINES)]
+
+
+def lone_style(index: int) -> LineStyle:
+    """Line style of a line that one number tells from the others: with more lines than colours, no two of the first 36
+    have both the colour and the style of each other.
+    """
+    return line_style(index + index // len(GROUPS))
 
 
 def head_width(index: int, heads: int) -> float:

@@ -40,7 +40,7 @@ function describeLine(study, name, dims, offset, place) {
   const [first, second] = dims.filter((dim) => dim !== "block");
   const label = dims.filter((dim) => dim !== "block").map((dim) => (dim === "head" ? headLabel(study, at.head) : entryName(study, dim, at[dim]))).join(", ") || page.variables[name].label;
   const colour = first === undefined ? ink("single") : first === "head" ? headColour(at.head) : groupColour(at[first]);
-  return { offset, label, colour, dash: groupDash(at[second ?? first] ?? 0), head: at.head, group: at.group };
+  return { offset, label, colour, dash: second === undefined && first !== "head" ? loneDash(at[first] ?? 0) : groupDash(at[second ?? first]), head: at.head, group: at.group };
 }
 
 function entryName(study, dim, index) {
@@ -210,7 +210,7 @@ function curvePanel(shared, study) {
     }, sample, text);
     return h("table", { class: "matrix" },
       h("thead", {}, h("tr", {}, h("td", {}), ...groups.map((g) => h("th", { scope: "col" }, toggle(state.hiddenGroups, g, lineSample(ink("text"), groupDash(g)), study.coordinates.group[g]))))),
-      h("tbody", {}, ...heads.map((head) => h("tr", {}, h("th", { scope: "row" }, toggle(state.hiddenHeads, head, swatch(headColour(head)), study.coordinates.head[head])),
+      h("tbody", {}, ...heads.map((head) => h("tr", {}, h("th", { scope: "row" }, toggle(state.hiddenHeads, head, swatch(headColour(head)), headLabel(study, head))),
         ...groups.map((g) => { const n = lines.findIndex((line) => line.head === head && line.group === g); return watch(h("td", {}, n < 0 ? "" : cells[n]), n); })))));
   };
   const showValues = () => {

@@ -215,7 +215,7 @@ function overlayPanel(study, span, spec) {
     const [q, k] = cell;
     const lag = study.queries[q] + 1 - study.keys[k];
     const groups = (study.groups || []).map((lags, g) => (lags.includes(lag) ? study.groupNames[g] : null)).filter(Boolean);
-    const shares = shownHeads(study).map((head) => `head ${head + 1} ${shown(maps.head(head)[q * maps.keys + k])}`);
+    const shares = shownHeads(study).map((head) => `${headLabel(study, head)} ${shown(maps.head(head)[q * maps.keys + k])}`);
     readout.textContent = `query ${study.queries[q]}, key ${study.keys[k]}, lag ${lag}${groups.length ? ` in ${groups.join(", ")}` : ""}: ${shares.join(", ")}`;
   };
   const pick = (next) => { cell = next; view.paint(); showCell(); };
@@ -241,7 +241,7 @@ function singlesPanel(study, span, spec) {
         context.fillStyle = ink("text");
         context.font = `12px ${FONT}`;
         context.textAlign = "left";
-        context.fillText(`head ${head + 1}`, 2, 8);
+        context.fillText(headLabel(study, head), 2, 8);
         context.translate(0, 18);
         drawMap(context, 200, 190, study, [head], null, false);
         context.restore();
@@ -265,7 +265,7 @@ function singlesPanel(study, span, spec) {
       if (figure.hidden) continue;
       view.paint();
       const label = patternAt(study, head, time);
-      const text = `head ${head + 1}${label === null ? "" : ` copies ${patternName(label)}`}`;
+      const text = `${headLabel(study, head)}${label === null ? "" : ` copies ${patternName(label)}`}`;
       const look = `${text} ${headColour(head)}`;
       if (caption.dataset.look !== look) {
         caption.dataset.look = look;

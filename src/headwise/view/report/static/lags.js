@@ -69,6 +69,8 @@ function lagsPanel(study, span, spec) {
     list.append(row);
     return { head, view, name, row };
   });
+  // Names of all heads take the same room, so that the bars of all heads lie under each other.
+  on("view", () => list.style.setProperty("--name", `calc(22px + ${Math.max(...rows.map(({ head }) => headLabel(study, head).length))}ch)`));
   on("view", () => rows.forEach(({ head, name, row }) => {
     row.hidden = isHidden(study, head);
     name.replaceChildren(swatch(headColour(head)), headLabel(study, head));

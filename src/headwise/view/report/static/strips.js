@@ -117,7 +117,7 @@ function stripsPanel(study, span, spec) {
   const list = h("div", { class: "strips" });
   panel.body.append(list, h("p", { class: "readout" }, `Rows are lags ${study.lags[study.shownLags[0]]} (top) to ${study.lags[study.shownLags[study.shownLags.length - 1]]}; full colour is a share of ${shown(study.lagTop)}.`));
   const views = Array.from({ length: study.heads }, (_, head) => {
-    const view = makeCanvas(`Attention of head ${head + 1} by lag over training`, () => tallness(study.heads > 6), (context, w, hgt) => drawStrip(context, w, hgt, study, head));
+    const view = makeCanvas(`Attention of ${headLabel(study, head)} by lag over training`, () => tallness(study.heads > 6), (context, w, hgt) => drawStrip(context, w, hgt, study, head));
     const cursor = h("div", { class: "cursor" });
     const name = h("span", { class: "strip-name" });
     const place = h("div", { class: "strip-place" }, view.canvas, cursor);

@@ -34,6 +34,11 @@ function groupDash(index) {
   return page.palette.dashes[index % page.palette.dashes.length];
 }
 
+// The dashes of a line that is told by one number alone: with more lines than colours, no two have both the same.
+function loneDash(index) {
+  return groupDash(index + Math.floor(index / page.palette.groups.light.length));
+}
+
 function rgb(hex) {
   const number = parseInt(hex.slice(1), 16);
   return [number >> 16, (number >> 8) & 255, number & 255];
