@@ -47,3 +47,5 @@ def test_a_notebook_runs_and_shows_what_it_says(path: Path, tmp_path: Path, monk
         assert any(line[:1] in (["L0H0"], ["L0H1"]) and line[3:5] == ["lag", "3"] for line in lines), told
     if path.stem == "probe_checkpoints":
         assert any(line[:1] == ["1"] and line[2:3] == ["5"] for line in lines), told
+    if path.stem == "change_the_task":
+        assert "comparison of 3" in pages[0], "three tasks, not three seeds of one"

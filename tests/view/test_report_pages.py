@@ -25,6 +25,7 @@ from headwise.view.report import (
     write_runs_page,
 )
 from headwise.view.report.encode import unpack
+from headwise.view.report.members import member_of
 from headwise.view.report.provenance import describe, made_by
 from headwise.view.report.studies import arrange
 
@@ -91,6 +92,18 @@ def test_seeds_are_one_study_and_configs_are_not() -> None:
         arrange([])
     unknown = [Member(trajectory(attributes={"seed": 0}), name) for name in ("one", "two")]
     assert len(arrange(unknown)) == 2, "nothing says that these are seeds of one experiment"
+
+
+def test_trajectories_in_memory_are_seeds_only_where_their_task_and_their_seeds_say_so() -> None:
+    """Without configs: another seed of the same task, another task, and the same seed again."""
+
+    def alone(seed: int, **attributes: str) -> Member:
+        return member_of(trajectory(attributes={"seed": seed}).assign_attrs(attributes))
+
+    assert len(arrange([alone(0), alone(1)])) == 1
+    assert len(arrange([alone(0), alone(1, groups="[[1], [3], [6]]")])) == 2
+    studies = arrange([alone(0), alone(0)])
+    assert len(studies) == len({study.label for study in studies}) == 2
 
 
 def test_heads_of_a_seed_are_put_into_their_roles() -> None:

@@ -15,6 +15,8 @@ from headwise.view.report.members import Member
 MOST_STUDIES = 4
 APART_FROM = ("seed", "compute", "branch.parent")
 """Config keys, or sections, that do not make another experiment; branches of several seeds leave a run each."""
+OF_A_TASK = ("groups", "alpha")
+"""What a trajectory without a config still says about its task."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +40,10 @@ def arrange(members: Sequence[Member]) -> list[Study]:
     for number, member in enumerate(members):
         # Without a config nothing says that two trajectories are seeds of one experiment, unless both name a seed.
         known = bool(member.config) or member.seed is not None
-        grouped.setdefault(_identity(member) if known else f"{number}", []).append(member)
+        identity = _identity(member) if known else f"{number}"
+        if not member.config and any(member.seed == other.seed for other in grouped.get(identity, ())):
+            identity += f" {number}"  # the same seed twice is another experiment, whatever its settings were
+        grouped.setdefault(identity, []).append(member)
     if len(grouped) > MOST_STUDIES:
         raise ConfigError(
             f"{len(grouped)} different configs do not fit on one page; give at most {MOST_STUDIES} (seeds do not count)"
@@ -99,7 +104,10 @@ def _labels(members: Sequence[Member]) -> list[str]:
     ]
     if len(set(labels)) == len(labels):
         return labels
-    return [f"{label} ({member.label})" for label, member in zip(labels, members, strict=True)]
+    named = [f"{label} ({member.label})" for label, member in zip(labels, members, strict=True)]
+    if len(set(named)) == len(named):
+        return named
+    return [f"{label} ({number})" for number, label in enumerate(labels, start=1)]
 
 
 def _compared(config: Mapping[str, Any]) -> dict[str, Any]:
@@ -111,4 +119,6 @@ def _compared(config: Mapping[str, Any]) -> dict[str, Any]:
 def _identity(member: Member) -> str:
     shape = {dim: member.trajectory.sizes.get(dim) for dim, row in DIMENSIONS.items() if row.entries != "times"}
     names = sorted(str(name) for name in member.trajectory.data_vars)
-    return repr((sorted(_compared(member.config).items(), key=lambda item: item[0]), shape, names, kind_of(member)))
+    task = [] if member.config else [attribute(member.trajectory, key) for key in OF_A_TASK]
+    settings = sorted(_compared(member.config).items(), key=lambda item: item[0])
+    return repr((settings, shape, names, kind_of(member), task))
