@@ -27,6 +27,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         dest="extent",
         action="store_const",
         const="study",
+        default="all",
         help="time whole runs instead: start-up, overhead of each, two processes side by side; five minutes",
     )
     parser.add_argument(

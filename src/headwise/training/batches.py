@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 
 import numpy as np
 import torch
@@ -24,10 +25,13 @@ def finite_batches(sequences: Tensor, config: TrainConfig, seed: int) -> Batches
     """Passes over a fixed set, reshuffled for each; the last batch of a pass takes what is left."""
     per_pass = steps_per_pass(config)
 
+    @lru_cache(maxsize=1)  # for the steps of one pass: shuffling a large set takes as long as a small model's step
+    def order(index: int) -> np.ndarray:
+        return generator(seed, Stream.BATCHES, index).permutation(sequences.shape[0])
+
     def batch(step: int) -> Tensor:
         index, place = divmod(step, per_pass)
-        order = generator(seed, Stream.BATCHES, index).permutation(sequences.shape[0])
-        chosen = order[place * config.batch : (place + 1) * config.batch]
+        chosen = order(index)[place * config.batch : (place + 1) * config.batch]
         return torch.index_select(sequences, 0, torch.from_numpy(chosen).to(sequences.device))
 
     return batch
