@@ -22,7 +22,7 @@ RESULT = Path("docs/performance.json")
 BUSY, REPEATS = 0.5, 5
 BUSY_OTHERS = 0.25
 """Cores that other processes may keep busy while something is measured."""
-PEER_CASES: tuple[Name, ...] = ("minimal", "full", "full_embedding_dropout", "two_blocks")
+PEER_CASES: tuple[Name, ...] = ("minimal", "full", "full_embedding_dropout")
 TITLES: dict[Name, str] = {
     "minimal": "step of the minimal model",
     "full": "step of the full model",
