@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 from datetime import datetime
 from pathlib import Path
 
@@ -41,6 +42,14 @@ def test_every_stored_verdict_is_of_a_test_that_was_fixed_before_its_runs_ended(
         assert bool(verdict.runs) == bool(claim.experiments), f"{name}: the dates of its runs are not known"
         assert fixed_before(verdict.test, verdict.runs) is not False or verdict.outcome == "inconclusive", name
         assert CHANGED_SINCE not in verdict.notes.values() or verdict.outcome == "inconclusive", name
+
+
+@pytest.mark.parametrize("file", sorted(RESULTS.glob("causal/*/causal.json")), ids=lambda file: file.parent.name)
+def test_every_stored_causal_verdict_is_of_a_test_that_was_fixed_before_its_runs_began(file: Path) -> None:
+    for verdict in json.loads(file.read_text())["verdicts"]:
+        assert verdict["test"]["commit"], verdict["claim"]
+        assert fixed_before(verdict["test"], verdict["runs"]), verdict["claim"]
+        assert verdict["flow"], f"{verdict['claim']}: the flow stands beside every number"
 
 
 def test_a_verdict_says_that_its_test_is_younger_than_its_runs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

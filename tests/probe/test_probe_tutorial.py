@@ -43,10 +43,12 @@ def test_the_picture_shows_where_each_head_settled(tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
 @pytest.mark.filterwarnings("ignore:headwise. head importance takes:UserWarning")
-def test_the_heads_that_hold_the_three_lags_are_the_three_most_important() -> None:
-    """Two blocks of four heads on the tutorial's language, until each lag has a head of its own; two minutes.
+@pytest.mark.parametrize("seed", [0, 1])
+def test_the_heads_that_hold_the_three_lags_are_the_three_most_important(seed: int) -> None:
+    """Two blocks of four heads on the tutorial's language, until each lag is held; two minutes a seed.
 
-    With another seed two heads may share a lag for long, and then both are among the first.
+    Where a fourth head comes near them (seed 0), it holds the same lag as one of them, and the two stand in for each
+    other: no other pair of their block does so as much.
     """
     transformers = pytest.importorskip("transformers")
     import torch
@@ -59,7 +61,7 @@ def test_the_heads_that_hold_the_three_lags_are_the_three_most_important() -> No
     tutorial = importlib.util.module_from_spec(found)
     found.loader.exec_module(tutorial)
     language, task = tutorial.LANGUAGE, tutorial.build_task(tutorial.LANGUAGE, 0)
-    torch.manual_seed(1)
+    torch.manual_seed(seed)
     config = transformers.GPT2Config(
         vocab_size=language.d,
         n_positions=language.w + language.T,
@@ -74,16 +76,31 @@ def test_the_heads_that_hold_the_three_lags_are_the_three_most_important() -> No
     )
     model = transformers.GPT2LMHeadModel(config)
     optimiser = torch.optim.AdamW(model.parameters(), lr=1e-3)
-    with watch(model, every=50, tokens=tutorial.sentences(task, 32, step=0), importance="last") as w:
+    with watch(
+        model, every=50, tokens=tutorial.sentences(task, 32, step=0), importance="last", importance_of="pairs"
+    ) as w:
         for step in range(1, 1001):
             w.step(tutorial.training_step(model, optimiser, tutorial.sentences(task, 128, step=step)))
     last = w.trajectory.isel(step=-1)
-    holders = [np.unravel_index(last["attention_by_lag"].sel(lag=lag).values.argmax(), (2, 4)) for lag in (2, 5, 8)]
-    assert all(last["attention_by_lag"].sel(lag=lag).values.max() > 0.4 for lag in (2, 5, 8))
+    by_lag = {lag: last["attention_by_lag"].sel(lag=lag).values for lag in (2, 5, 8)}
+    assert all(shares.max() > 0.4 for shares in by_lag.values())
+    holders = [np.unravel_index(shares.argmax(), (2, 4)) for shares in by_lag.values()]
     importance = last["head_importance"].values
     order = sorted(np.ndindex(2, 4), key=lambda place: -importance[place])
     assert order[:3] == [tuple(map(int, place)) for place in holders], "in the order in which the lags count"
-    assert importance[order[2]] > 2 * importance[order[3]]
+    if importance[order[3]] > 0.5 * importance[order[2]]:
+        block, fourth = order[3]
+        lag = max(by_lag, key=lambda one: by_lag[one][block, fourth])
+        partner = order[list(by_lag).index(lag)]
+        assert by_lag[lag][block, fourth] > 0.4, "it shares a lag"
+        assert partner[0] == block
+        redundancy = last["pair_redundancy"].values[block]
+        assert (
+            np.nanmax(redundancy)
+            == redundancy[fourth, partner[1]]
+            > 4 * last["pair_redundancy_error"].values[block, fourth, partner[1]]
+        )
+    assert importance[order[2]] > 2 * importance[order[4]]
     told = w.report().importance
     assert told is not None
     assert [(one.block - 1, one.head - 1) for one in told.heads[:3]] == order[:3]

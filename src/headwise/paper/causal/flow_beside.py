@@ -123,7 +123,8 @@ def flow_symmetry(seed: int) -> str:
         taken = first_taking(freed, 2, after=int(until))
         waits.append(math.nan if taken is None else taken.step - until)
     note = f"tied from {at:.0f} to {until:.0f} (it leaves at {left.step}), {_said(early) if early else 'none leaves'}; "
-    note += "freed with " + ", ".join(f"{size:g}: {wait:.0f}" for size, wait in zip(SIZES, waits, strict=True))
+    after = [f"none until {CONFIG.t_end:g}" if math.isnan(wait) else f"{wait:.0f}" for wait in waits]
+    note += "freed with " + ", ".join(f"{size:g}: {said}" for size, said in zip(SIZES, after, strict=True))
     if any(map(math.isnan, waits)):
         return note
     logs = np.array([math.log(1 / size) for size in SIZES])
