@@ -1,9 +1,10 @@
 """What each extra brings: distributions, megabytes, seconds to install; writes the table of docs/reference/extras.md.
 
-    python scripts/measure_extras.py dist/headwise-0.1.0-py3-none-any.whl --write docs/reference/extras.md
-    python scripts/measure_extras.py dist/*.whl --constraints constraints.txt --only train
+    python scripts/measure_extras.py dist/headwise-0.1.0-py3-none-any.whl --constraints constraints.txt
+    python scripts/measure_extras.py dist/*.whl --constraints constraints.txt --write docs/reference/extras.md
 
-Each extra is installed with a wheel into an empty environment, one after the other, which takes minutes. Everything is
+The core is installed with a wheel into an empty environment, `train` into a copy of that, and every other extra into a
+copy of the one that it builds on, so that nothing is installed twice; a row is the sum of these steps. Everything is
 downloaded before the seconds are counted: those of the processor, which hardly depend on what else the machine does,
 and those on the clock. What cannot be installed stops it.
 """
@@ -34,20 +35,18 @@ WORKS = {
     "track": "sending what is measured to wandb or TensorBoard; Zarr",
     "lightning": "watching in Lightning",
     "all": "all of these",
-    "mlflow": "sending what is measured to MLflow",
-    "trackio": "sending what is measured to trackio",
     "docs": "building this site",
 }
-UNPINNED = ("mlflow", "trackio")
-"""They want other versions than constraints.txt has."""
 BEGIN, END = "<!-- measured by scripts/measure_extras.py -->", "<!-- end of measurement -->"
 HEAD = ("install", "for", "distributions", "MB", "seconds of the processor", "seconds on the clock")
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+EXTRAS: dict[str, list[str]] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"][
+    "optional-dependencies"
+]
 
 
 @dataclass(frozen=True)
 class Installed:
-    """What pip made of one extra; the environment's own pip and headwise itself are not counted."""
+    """What is in an environment, and the seconds of pip that it took; pip and headwise themselves are not counted."""
 
     distributions: int
     megabytes: float
@@ -55,29 +54,34 @@ class Installed:
     clock: float
 
 
-def install(wheel: Path, *, extra: str, constraints: Path | None) -> Installed:
-    """Install an extra into an empty environment and measure what is there afterwards."""
-    with tempfile.TemporaryDirectory() as folder:
-        venv, wheels = Path(folder) / "venv", Path(folder) / "wheels"
+def base_of(extra: str) -> str | None:
+    """What is installed before an extra: `train` where it includes that, else the core."""
+    if not extra:
+        return None
+    with_train = any("train" in one for one in EXTRAS[extra] if one.startswith("headwise["))
+    return "train" if with_train else ""
+
+
+def install(what: str, *, folder: Path, extra: str, base: Installed | None) -> Installed:
+    """Install into a copy of the base, or into an empty environment, and measure what is there afterwards."""
+    venv = folder / f"venv-{extra}"
+    if base is None:
         subprocess.run([sys.executable, "-m", "venv", venv], check=True)
-        [packages] = venv.glob("lib/python*/site-packages")
-        before = measured(packages)
-        what = f"{wheel.resolve()}[{extra}]" if extra else str(wheel.resolve())
-        exact = ["-c", str(constraints.resolve())] if constraints else []
-        pip = [venv / "bin" / "python", "-m", "pip", "--disable-pip-version-check", "-q"]
-        subprocess.run([*pip, "wheel", "-w", wheels, *exact, what], check=True)
-        used, began = processor_seconds(), time.monotonic()
-        subprocess.run([*pip, "install", "--no-index", "--find-links", wheels, what], check=True)
-        used, clock = processor_seconds() - used, time.monotonic() - began
-        after = measured(packages)
-        own = sum(file.stat().st_size for file in (packages / "headwise").rglob("*") if file.is_file())
-        return Installed(after[0] - before[0] - 1, (after[1] - before[1] - own) / 1e6, used, clock)
-
-
-def measured(packages: Path) -> tuple[int, int]:
-    """Distributions in a folder, and the bytes of all files there."""
-    size = sum(file.stat().st_size for file in packages.rglob("*") if file.is_file() and not file.is_symlink())
-    return len(list(packages.glob("*.dist-info"))), size
+    else:
+        # Files are linked, not copied: pip adds to them and replaces none.
+        subprocess.run(["cp", "-al", folder / f"venv-{base_of(extra)}", venv], check=True)
+    pip = [venv / "bin" / "python", "-m", "pip", "--disable-pip-version-check", "-q"]
+    used, began = processor_seconds(), time.monotonic()
+    subprocess.run([*pip, "install", "--no-index", "--find-links", folder / "wheels", what], check=True)
+    used, clock = processor_seconds() - used, time.monotonic() - began
+    [packages] = venv.glob("lib/python*/site-packages")
+    own = ("headwise", "headwise-", "pip", "pip-", "setuptools", "setuptools-", "_distutils_hack", "pkg_resources")
+    others = [one for one in packages.iterdir() if not (one.name in own or one.name.startswith(own[1::2]))]
+    files = (file for one in others for file in ([one] if one.is_file() else one.rglob("*")) if file.is_file())
+    size = sum(file.stat().st_size for file in files) / 1e6
+    count = sum(one.suffix == ".dist-info" for one in others)
+    before = base or Installed(0, 0.0, 0.0, 0.0)
+    return Installed(count, size, before.processor + used, before.clock + clock)
 
 
 def processor_seconds() -> float:
@@ -86,32 +90,44 @@ def processor_seconds() -> float:
     return used.ru_utime + used.ru_stime
 
 
+def measure(wheel: Path, *, constraints: Path | None, folder: Path) -> dict[str, Installed]:
+    """Every extra of the table."""
+    names = {extra: f"{wheel.resolve()}[{extra}]" if extra else str(wheel.resolve()) for extra in WORKS}
+    exact = ["-c", str(constraints.resolve())] if constraints else []
+    download = [sys.executable, "-m", "pip", "wheel", "-q", "--disable-pip-version-check", "-w", folder / "wheels"]
+    subprocess.run([*download, *exact, f"{wheel.resolve()}[all,docs]"], check=True)
+    found: dict[str, Installed] = {}
+    for extra, what in names.items():
+        base = base_of(extra)
+        found[extra] = install(what, folder=folder, extra=extra, base=None if base is None else found[base])
+        print(extra or "headwise", found[extra], flush=True)
+    return found
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("wheel", type=Path)
     parser.add_argument("--constraints", type=Path, help="a file of exact versions")
-    parser.add_argument("--only", nargs="+", default=list(WORKS), metavar="EXTRA", help="some extras, not all")
     parser.add_argument("--write", type=Path, metavar="PAGE")
     given = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        found = measure(given.wheel, constraints=given.constraints, folder=Path(folder))
     rows = [HEAD, tuple(["---"] * len(HEAD))]
-    for extra in given.only:
-        if extra and extra not in PROJECT["optional-dependencies"]:
-            raise SystemExit(f"pyproject.toml has no extra {extra}")
-        one = install(given.wheel, extra=extra, constraints=None if extra in UNPINNED else given.constraints)
-        name = f"`headwise[{extra}]`" if extra else "`headwise`"
+    for extra, one in found.items():
         numbers = (f"{one.distributions}", f"{one.megabytes:.0f}", f"{one.processor:.0f}", f"{one.clock:.0f}")
-        rows.append((name, WORKS[extra], *numbers))
-        print(" | ".join(rows[-1]), flush=True)
+        rows.append((f"`headwise[{extra}]`" if extra else "`headwise`", WORKS[extra], *numbers))
     table = "\n".join(f"| {' | '.join(row)} |" for row in rows)
     versions = f" with {given.constraints.name}" if given.constraints else ""
     where = (
         f"Python {platform.python_version()}, {platform.system()} {platform.machine()}, {given.wheel.name}{versions}, "
-        "each into an empty environment from files that were downloaded before; bytecode counted, headwise itself not."
+        "installed by pip from files that were downloaded before; bytecode counted, headwise itself not."
     )
     if given.write:
         page = given.write.read_text(encoding="utf-8")
         before, after = page.partition(BEGIN)[0], page.partition(END)[2]
         replace_file(given.write, f"{before}{BEGIN}\n{table}\n\n{where}\n{END}{after}")
+    else:
+        print(table)
 
 
 if __name__ == "__main__":

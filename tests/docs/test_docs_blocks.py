@@ -130,6 +130,7 @@ def test_examples_of_the_help_are_parsed(command) -> None:  # type: ignore[no-un
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(2400)
 @pytest.mark.parametrize("page", WITH_RUNS, ids=lambda page: str(page.relative_to(ROOT)))
 def test_the_blocks_of_a_page_run(page: Path, tmp_path: Path) -> None:
     """From top to bottom, in one folder, as a reader would: shell blocks by sh, Python blocks in one interpreter."""
@@ -160,5 +161,5 @@ def test_the_blocks_of_a_page_run(page: Path, tmp_path: Path) -> None:
             so_far += block.mark.removeprefix("first:").strip() + "\n" if block.mark.startswith("first:") else ""
             so_far += block.code
             program = [sys.executable, "-c", so_far]
-        done = subprocess.run(program, cwd=work, env=environment, capture_output=True, text=True, timeout=280)
+        done = subprocess.run(program, cwd=work, env=environment, capture_output=True, text=True, timeout=1200)
         assert done.returncode == 0, f"{block.place}\n{done.stdout}{done.stderr}"

@@ -76,6 +76,7 @@ def check(browser: Any, page: Path, look: str) -> None:
 
     scheme, width, height = LOOKS[look]
     opened = browser.new_page(color_scheme=scheme, viewport={"width": width, "height": height})
+    opened.set_default_timeout(120_000)
     fetched: list[str] = []
     opened.on("request", lambda request: fetched.append(request.url))
     opened.goto(page.as_uri())
@@ -95,6 +96,18 @@ def test_it_can_be_looked_at(site: Path, browser: Any, look: str) -> None:
     """In a browser, light, dark and on a phone."""
     for name in SHOWN:
         check(browser, site / name, look)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_the_page_of_a_run_is_alive_within_the_site(site: Path, browser: Any) -> None:
+    page = browser.new_page(viewport={"width": 1440, "height": 900})
+    page.set_default_timeout(120_000)
+    page.goto((site / "index.html").as_uri())
+    run = page.frame_locator("iframe.live")
+    run.locator("canvas").first.wait_for()
+    assert run.get_by_text("Unpacking the run").count() == 0
+    page.close()
 
 
 @pytest.mark.slow
