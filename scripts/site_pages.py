@@ -130,4 +130,4 @@ def run_page() -> str:
     from headwise.view.report import runs_page
     from headwise.view.report.members import read_member
 
-    return runs_page([read_member(RUN)])
+    return runs_page([read_member(RUN)], embedded=True)
