@@ -51,5 +51,8 @@ def test_the_decoders_own_numbers(name: str, source: str) -> None:
     assert torch.linalg.norm(gradient(decoder) - expected) < 2e-6 * torch.linalg.norm(expected)
     found: list[torch.Tensor] = []
     summary = engine.evaluate(inputs, counted=4, visit=lambda rows, part: found.append(part.clone()))
-    torch.testing.assert_close(torch.cat(found).double(), expected_logits, rtol=1e-5, atol=1e-5)
+    error = torch.cat(found).double() - expected_logits
+    # Against the largest logit: a small one is a difference of large ones, and has their rounding.
+    assert error.abs().max() < 5e-6 * expected_logits.abs().max()
+    assert torch.linalg.norm(error) < 1e-6 * torch.linalg.norm(expected_logits)
     torch.testing.assert_close(summary.map[-1], attention[-1][:, :, -4:].mean(0), rtol=1e-5, atol=1e-6)
