@@ -80,6 +80,11 @@ def on_page_content(html: str, page: Any, config: Any, files: Files) -> str:
     return re.sub(r"<th( [^>]*)?></th>", r"<td\1></td>", html)
 
 
+def on_post_page(output: str, page: Any, config: Any) -> str:
+    """The theme's search is a dialog without a name."""
+    return output.replace('<div class="md-search"', '<div class="md-search" aria-label="Search"')
+
+
 def _relink(text: str, source: str, here: str, files: Files) -> str:
     def changed(match: re.Match[str]) -> str:
         mark, words, link, anchor = match[1], match[2], match[3], match[4] or ""
