@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 from tests.faults.counts import Counts, NotPossible
+from tests.faults.processes import ends
 from tests.faults.workplace import workplace
 
 TARGETS = (
@@ -60,14 +61,14 @@ def _fuzz(counts: Counts, name: str, place: Path, *, tries: int, seconds: float,
     ]  # fmt: skip
     command = [sys.executable, "-m", "tests.faults.fuzz_target", name, str(place), *options]
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    try:
-        ended = subprocess.run(
-            command, env=environment, capture_output=True, text=True, errors="replace", timeout=seconds + START_SECONDS
-        )
-    except subprocess.TimeoutExpired:
-        counts.add("hang", f"{name}: not over {START_SECONDS:.0f} s after its time")
-        return 0
-    counted = re.search(r"number_of_executed_units: (\d+)", ended.stderr)
+    told = place / "told"
+    with told.open("wb") as file, subprocess.Popen(command, env=environment, stdout=file, stderr=file) as process:
+        if not ends(process.pid, process.poll, within=seconds + START_SECONDS):
+            process.kill()
+            counts.add("hang", f"{name}: not over after {START_SECONDS:.0f} s more of computing than its time")
+            return 0
+    said = told.read_text(errors="replace")
+    counted = re.search(r"number_of_executed_units: (\d+)", said)
     done = int(counted[1]) if counted else 0
     counts.tried += done
     counts.kinds[name] += done
@@ -75,6 +76,6 @@ def _fuzz(counts: Counts, name: str, place: Path, *, tries: int, seconds: float,
     for line in findings.read_text().splitlines() if findings.exists() else []:
         fault, _, what = line.partition("\t")
         counts.add("hang" if fault == "hang" else "traceback", f"{name}: {what}")
-    if ended.returncode != 0:
-        counts.add("traceback", f"{name}: the process ended with {ended.returncode}: {ended.stderr[-500:]}")
+    if process.returncode != 0:
+        counts.add("traceback", f"{name}: the process ended with {process.returncode}: {said[-500:]}")
     return done

@@ -7,6 +7,7 @@ import signal
 import sys
 import time
 import traceback
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -61,20 +62,11 @@ class Child:
 
     def wait(self) -> int:
         """Until it ends; `Found` a hang when it has computed, or has not computed, for too long."""
-        last, since, looked = 0.0, time.monotonic(), time.monotonic()
-        while self.poll() is None:
-            time.sleep(0.01)
-            if time.monotonic() - looked < LOOK_SECONDS:
-                continue
-            looked, used = time.monotonic(), cpu_seconds(self.pid)
-            # One that waits for a core on a busy machine still gets some of its time.
-            if used > last + 0.01:
-                last, since = used, time.monotonic()
-            if time.monotonic() - since > HANG_SECONDS or used > 3 * HANG_SECONDS:
-                os.killpg(self.pid, signal.SIGKILL)
-                os.waitpid(self.pid, 0)
-                self.code = -signal.SIGKILL
-                raise Found("hang", f"nothing happened for {HANG_SECONDS:.0f} s: {self.err.read_text()[-300:]}")
+        if not ends(self.pid, self.poll, within=3 * HANG_SECONDS):
+            os.killpg(self.pid, signal.SIGKILL)
+            os.waitpid(self.pid, 0)
+            self.code = -signal.SIGKILL
+            raise Found("hang", f"nothing happened for {HANG_SECONDS:.0f} s: {self.err.read_text()[-300:]}")
         assert self.code is not None
         return self.code
 
@@ -85,6 +77,24 @@ class Child:
     def begins_to_listen(self) -> bool:
         """Wait until the command handles SIGTERM; false when it ends without ever doing so."""
         return bool(os.read(self.listening, 1))
+
+
+def ends(pid: int, poll: Callable[[], int | None], *, within: float) -> bool:
+    """Wait for a process; false when it has computed for longer than `within`, or not at all for too long.
+
+    One that waits for a core on a busy machine still gets some of its time, so the clock says nothing about it.
+    """
+    last, since, looked = 0.0, time.monotonic(), time.monotonic()
+    while poll() is None:
+        time.sleep(0.01)
+        if time.monotonic() - looked < LOOK_SECONDS:
+            continue
+        looked, used = time.monotonic(), cpu_seconds(pid)
+        if used > last + 0.01:
+            last, since = used, time.monotonic()
+        if time.monotonic() - since > HANG_SECONDS or used > within:
+            return False
+    return True
 
 
 def start(line: list[str], place: Path) -> Child:
