@@ -14,6 +14,8 @@ ALLOWED = {
     "src/headwise/store/files.py": "the files of a run, beside and renamed with their digests",
     "src/headwise/store/lock.py": "who holds a lock: nothing is read back from it but a name for a message",
     "src/headwise/store/log.py": "the log of a run grows by lines; a torn one is left out when it is read",
+    "scripts/find_floors.py": "into an environment made for one trial; without the package, which is what is tried",
+    "scripts/smoke_wheel.py": "into a folder made for one trial; without the package, which is what is tried",
 }
 """Modules that may open files for writing, and why."""
 
