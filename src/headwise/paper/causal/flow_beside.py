@@ -46,10 +46,19 @@ def _flow(config: FlowConfig, seed: int) -> xr.Dataset:
     return simulate(config, seed)
 
 
-def _first_two(seed: int, config: FlowConfig = CONFIG) -> tuple[Taking, Taking] | None:
-    trajectory = _flow(config, seed)
-    learned, left = first_taking(trajectory, 1), first_taking(trajectory, 2)
-    return None if learned is None or left is None else (learned, left)
+def _if_one_leaves(config: FlowConfig) -> Callable[[Callable[[int, Taking, Taking], str]], Callable[[int], str]]:
+    """Give what is said about a flow the taking of group 1 and that of group 2; where no head leaves, say that."""
+
+    def decorate(say: Callable[[int, Taking, Taking], str]) -> Callable[[int], str]:
+        @functools.wraps(say)
+        def said(seed: int) -> str:
+            trajectory = _flow(config, seed)
+            learned, left = first_taking(trajectory, 1), first_taking(trajectory, 2)
+            return "no head leaves" if learned is None or left is None else say(seed, learned, left)
+
+        return said
+
+    return decorate
 
 
 def _said(taken: Taking | None) -> str:
@@ -60,12 +69,9 @@ def _said(taken: Taking | None) -> str:
     )
 
 
-def flow_noise(seed: int) -> str:
+@_if_one_leaves(CONFIG)
+def flow_noise(seed: int, learned: Taking, left: Taking) -> str:
     """The leaving head held: which other head leaves, and when."""
-    found = _first_two(seed)
-    if found is None:
-        return "no head leaves"
-    learned, left = found
     at = left.step - AHEAD * (left.step - learned.step)
     held = branch_flow(CONFIG, at, do=[f"freeze:heads={left.head}"], seed=seed)
     instead = first_taking(held, 2, after=int(at), but=[left.head])
@@ -78,12 +84,9 @@ def flow_noise(seed: int) -> str:
     )
 
 
-def flow_compensation(seed: int) -> str:
+@_if_one_leaves(CONFIG)
+def flow_compensation(seed: int, learned: Taking, left: Taking) -> str:
     """The values of the heads that stay held through the offshoot: how the loss and its time change."""
-    found = _first_two(seed)
-    if found is None:
-        return "no head leaves"
-    learned, left = found
     wait = AHEAD * (left.step - learned.step)
     at, until = left.step - wait, left.step + wait
     others = ",".join(str(head) for head in (1, 2, 3) if head != left.head)
@@ -103,12 +106,9 @@ def flow_late(seed: int) -> str:
     return f"held at {RELEASED_AT:g}: group 1 and {before}; head 3 then takes {said}"
 
 
-def flow_symmetry(seed: int) -> str:
+@_if_one_leaves(CONFIG)
+def flow_symmetry(seed: int, learned: Taking, left: Taking) -> str:
     """All heads tied on the plateau, then freed with noise of several sizes: how long until one leaves."""
-    found = _first_two(seed)
-    if found is None:
-        return "no head leaves"
-    learned, left = found
     wait = left.step - learned.step
     at = learned.step + ON_PLATEAU * wait
     until = at + TIED_FOR * wait
@@ -132,24 +132,18 @@ def flow_symmetry(seed: int) -> str:
     return f"{note}; R² {fits[0]:.3f} against log²(1/σ), {fits[1]:.3f} against log(1/σ)"
 
 
-def flow_order(seed: int) -> str:
+@_if_one_leaves(CONFIG)
+def flow_order(seed: int, learned: Taking, left: Taking) -> str:
     """The strengths of features 2 and 3 exchanged on the plateau: where the next head goes."""
-    found = _first_two(seed)
-    if found is None:
-        return "no head leaves"
-    learned, left = found
     at = learned.step + ON_PLATEAU * (left.step - learned.step)
     first, second, third = feature_strengths(CONFIG)
     other = next_taking(branch_flow(CONFIG, at, strengths=(first, third, second), seed=seed), after=int(at))
     return f"exchanged at {at:.0f}, next: {_said(other)}; in the flow: {_said(left)}"
 
 
-def flow_kept(seed: int) -> str:
+@_if_one_leaves(FOUR_HEADS)
+def flow_kept(seed: int, learned: Taking, left: Taking) -> str:
     """With four heads, that of group 2 ablated: who takes it up, and how long that takes."""
-    found = _first_two(seed, FOUR_HEADS)
-    if found is None:
-        return "no head leaves"
-    learned, left = found
     wait = left.step - learned.step
     at = left.step + SETTLED * wait
     gone = branch_flow(FOUR_HEADS, at, do=[f"ablate:heads={left.head}"], seed=seed)
