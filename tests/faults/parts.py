@@ -79,7 +79,7 @@ PARTS = (
         "coverage-guided fuzzing of every reader of foreign files: token files, config files, checkpoints, the "
         "files of a run, verdicts",
         count=40_000,
-        minutes=12,
+        minutes=15,
         short=100,
     ),
     Part(
