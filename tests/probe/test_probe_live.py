@@ -10,6 +10,7 @@ import torch
 from tests.conftest import tiny
 from torch import nn
 from torch.nn import functional
+from transformers import GPT2Config, GPT2LMHeadModel
 
 from headwise.core.errors import ConfigError
 from headwise.core.trajectory import assemble
@@ -228,3 +229,19 @@ def test_watch_on_the_published_minimal_run(seed: int) -> None:
     for mine, given in zip(watched.offshoots, known.offshoots, strict=True):
         assert mine.head == given.head
         assert np.searchsorted(steps, mine.step) == np.searchsorted(steps, given.step)
+
+
+def test_a_diverged_model_is_not_said_to_look_at_nothing() -> None:
+    torch.manual_seed(0)
+    size = {"vocab_size": 9, "n_positions": 12, "n_embd": 8, "n_layer": 1, "n_head": 2}
+    model = GPT2LMHeadModel(GPT2Config(**size, bos_token_id=0, eos_token_id=0))
+    with watch(model, tokens=torch.randint(9, (4, 12)), every=1) as w:
+        w.step()
+        with torch.no_grad():
+            model.transformer.wte.weight.fill_(torch.nan)
+        w.step()
+        w.step()
+    shown = str(w)
+    assert shown.count("cannot tell: not finite") == 2
+    assert "nothing in particular" not in shown
+    assert "not finite since step 2" in shown

@@ -24,7 +24,10 @@ COLUMNS = ("head", "block", "number", "looks at", "share", "by chance", "above c
 
 @dataclass(frozen=True)
 class HeadNow:
-    """The role in which a head goes furthest above chance; `role` is None where none is worth a word."""
+    """The role in which a head goes furthest above chance; `role` is None where none is worth a word.
+
+    `score` is NaN where the head's attention is not finite, as after a training has diverged: nothing is known of it.
+    """
 
     block: int
     head: int
@@ -72,7 +75,7 @@ def heads_text(found: list[HeadNow]) -> str:
             one.name,
             str(one.block),
             str(one.head),
-            "nothing in particular" if one.role is None else role_text(one.role),
+            _looks_at(one),
             *(("", "", "") if one.role is None else (f"{one.share:.2f}", f"{one.chance:.2f}", f"{one.score:.2f}")),
         )
         for one in found
@@ -80,8 +83,17 @@ def heads_text(found: list[HeadNow]) -> str:
     return text_table(COLUMNS, rows, align="lrrlrrr", repeat=1)
 
 
+def _looks_at(one: HeadNow) -> str:
+    if np.isnan(one.score):
+        return "cannot tell: not finite"
+    return "nothing in particular" if one.role is None else role_text(one.role)
+
+
 def _heads(names: list[str], scores: np.ndarray, chance: np.ndarray, counts: list[int]) -> Iterator[HeadNow]:
     for block, head in ((block, head) for block, count in enumerate(counts) for head in range(count)):
+        if not np.isfinite(scores[block, head]).any():
+            yield HeadNow(block + 1, head + 1, None, np.nan, np.nan)
+            continue
         own = np.nan_to_num(scores[block, head], nan=-1.0)
         best = int(own.argmax())
         if names[best] == "window":

@@ -167,8 +167,16 @@ def require_distributions(a_BHQK: Tensor, valid_BQ: Tensor, *, name: str, resolu
             f"{name}: a row of attention adds up to one only within {worst:.2g}; scores before the softmax, dropout, "
             "or weights on something that is no position (an attention sink) look like this"
         )
-    if bool((a_BHQK < 0).any()):
+    if _below_zero(a_BHQK):
         raise RunFailed(f"{name}: attention has negative entries; these are not weights after a softmax")
+
+
+def _below_zero(tensor: Tensor) -> bool:
+    """Whether any entry is negative, in one pass; where entries are not finite their minimum says nothing."""
+    if not tensor.numel():
+        return False
+    lowest = float(tensor.min())
+    return bool((tensor < 0).any()) if lowest != lowest else lowest < 0
 
 
 def resolution(tensor: Tensor) -> float:

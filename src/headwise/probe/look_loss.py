@@ -52,14 +52,10 @@ class LookLoss:
         if targets is None:
             return
         if self.queries is not None:
-            targets = targets.clone()
-            targets[:, : -self.queries] = IGNORED
-        counted_BS = targets != IGNORED
+            logits_BSV, targets = logits_BSV[:, -self.queries :], targets[:, -self.queries :]
         # A sequence at a time: the logits of a large vocabulary are the largest thing in a pass.
-        sums = [
-            torch.nn.functional.cross_entropy(row[keep].float(), target[keep], reduction="sum")
-            for row, target, keep in zip(logits_BSV, targets, counted_BS, strict=True)
-        ]
+        sums = [_summed_loss(row, target) for row, target in zip(logits_BSV, targets, strict=True)]
+        counted_BS = targets != IGNORED
         self._sums.append(torch.stack(sums).cpu().double().numpy())
         self._counts.append(counted_BS.sum(1).cpu().double().numpy())
 
@@ -89,6 +85,14 @@ def targets_of(batch: Batch, *, ahead: bool) -> Tensor | None:
         return None
     valid = batch.valid_BS
     return _next(tokens if valid is None else torch.where(valid.to(tokens.device), tokens, IGNORED))
+
+
+def _summed_loss(logits_SV: Tensor, target_S: Tensor) -> Tensor:
+    """Sum over the positions that count; these are taken out only where they are few, since a copy costs as much."""
+    keep_S = target_S != IGNORED
+    if 2 * int(keep_S.sum()) < len(keep_S):
+        logits_SV, target_S = logits_SV[keep_S], target_S[keep_S]
+    return torch.nn.functional.cross_entropy(logits_SV.float(), target_S, ignore_index=IGNORED, reduction="sum")
 
 
 def _next(targets: Tensor) -> Tensor:

@@ -44,7 +44,14 @@ def _loss_words(trajectory: xr.Dataset) -> str:
     for split in LOSSES:
         if split in trajectory["split"].values:
             values = trajectory["loss"].sel(split=split).values
-            values = values[np.isfinite(values)]
-            if len(values):
-                return f"; loss ({split}) {values[0]:.3f}" + (f" to {values[-1]:.3f}" if len(values) > 1 else "")
+            finite = np.flatnonzero(np.isfinite(values))
+            if len(finite):
+                ends = "" if len(finite) == 1 else f" to {values[finite[-1]]:.3f}"
+                return f"; loss ({split}) {values[finite[0]]:.3f}{ends}{_diverged(trajectory, split, int(finite[-1]))}"
     return ""
+
+
+def _diverged(trajectory: xr.Dataset, split: str, last: int) -> str:
+    """That a loss which every look takes is no number any more; other losses may simply not have been given."""
+    after = trajectory["step"].values[last + 1 :]
+    return f", not finite since step {after[0]:g}" if split == "look" and len(after) else ""
