@@ -12,7 +12,11 @@ from phase_examples import BOUNDARIES, three_stage_run
 
 import headwise.phases.detection
 from headwise.core.errors import ConfigError
+from headwise.core.events import Offshoot
+from headwise.phases.acquired_roles import RoleEvent
 from headwise.phases.detection import detect
+from headwise.phases.sentences import _changes
+from headwise.phases.transitions import role_parts
 
 KEYS = {"schema", "stages", "competitive", "offshoots", "compensation", "competition_index", "agreement"}
 KEYS |= {"copying", "specialised", "predictors", "adds", "roles", "transitions", "undecided", "importance"}
@@ -229,3 +233,15 @@ def test_the_examples_run() -> None:
     results = doctest.testmod(headwise.phases.detection)
     assert results.attempted == 11
     assert results.failed == 0
+
+
+def test_patterns_that_were_found_are_named_by_their_lags() -> None:
+    offshoot = Offshoot(step=40.0, block=1, head=2, source="3", target="9-11", interval=(30.0, 50.0))
+    [sentence] = _changes([offshoot], "leaves", several=False)
+    assert sentence == "offshoot at 40: head 2 leaves lag 3 for lags 9-11 (between 30 and 50)"
+    assert next(_changes([offshoot], "leaves", several=True)).startswith("offshoot at 40: L0H1 leaves")
+    role = RoleEvent(
+        block=1, head=3, role="previous", start=20.0, end=90.0, score=0.8, chance=0.1, interval=(15.0, 25.0)
+    )
+    [part] = role_parts([role], start=0.0, several_blocks=False)
+    assert part.what == "previous-token head 3"

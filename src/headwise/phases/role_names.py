@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from headwise.core.events import Label
+
 NOT_EVENTS = ("diffuse",)
 """Roles that a head is in where it has no other; they are measured but not acquired."""
 
@@ -51,3 +53,14 @@ def head_name(block: int, head: int, *, several_blocks: bool) -> str:
     'L0H3'
     """
     return f"L{block - 1}H{head - 1}" if several_blocks else f"head {head}"
+
+
+def pattern_words(label: Label) -> str:
+    """A pattern in a sentence: a group by its number, one that was found in the attention by its lags.
+
+    >>> pattern_words(2), pattern_words("5"), pattern_words("1-3")
+    ('pattern 2', 'lag 5', 'lags 1-3')
+    """
+    if isinstance(label, int):
+        return f"pattern {label}"
+    return f"lag {label}" if label.lstrip("-").isdigit() else f"lags {label}"

@@ -13,7 +13,7 @@ from headwise.core.events import Offshoot
 from headwise.phases.acquired_roles import RoleEvent
 from headwise.phases.importance_text import importance_sentences
 from headwise.phases.rises import Interval
-from headwise.phases.role_names import head_name, lag_of, role_words
+from headwise.phases.role_names import head_name, lag_of, pattern_words, role_words
 
 if TYPE_CHECKING:
     from headwise.phases.run_report import RunReport
@@ -71,8 +71,8 @@ def _phases(report: RunReport) -> Iterator[str]:
     for one in shared[:NAMED]:
         where = f" of block {one.block}" if several else ""
         yield (
-            f"all heads{where} share pattern {one.label} from {one.span.start:.4g} to {one.span.end:.4g} and nobody "
-            "leaves it: shared, not competition"
+            f"all heads{where} share {pattern_words(one.label)} from {one.span.start:.4g} to {one.span.end:.4g} "
+            "and nobody leaves it: shared, not competition"
         )
     if len(shared) > NAMED:
         yield f"{len(shared) - NAMED} more blocks share a pattern that nobody leaves"
@@ -89,24 +89,19 @@ def _changes(events: Sequence[Offshoot], verb: str, *, several: bool) -> Iterato
         )
         return
     for o in events:
-        where = f" of block {o.block}" if several else ""
+        who = head_name(o.block, o.head, several_blocks=several)
+        old, new = pattern_words(o.source), pattern_words(o.target)
         if verb == "leaves":
-            yield (
-                f"offshoot at {o.step:.4g}: head {o.head}{where} leaves pattern {o.source} for pattern {o.target}"
-                f"{within(o.interval)}"
-            )
+            yield f"offshoot at {o.step:.4g}: {who} leaves {old} for {new}{within(o.interval)}"
         else:
-            yield (
-                f"addition at {o.step:.4g}: head {o.head}{where} adds pattern {o.target} and keeps pattern {o.source}"
-                f"{within(o.interval)}"
-            )
+            yield f"addition at {o.step:.4g}: {who} adds {new} and keeps {old}{within(o.interval)}"
 
 
 def _compensation(report: RunReport) -> Iterator[str]:
     for item in report.compensation:
         if item.deepest is not None:
             where = f" in block {item.offshoot.block}" if len(report.events) > 1 else ""
-            yield f"compensation for pattern {item.offshoot.target}{where}: {item.deepest.in_words}"
+            yield f"compensation for {pattern_words(item.offshoot.target)}{where}: {item.deepest.in_words}"
 
 
 def _duplicates(report: RunReport) -> Iterator[str]:
@@ -114,7 +109,7 @@ def _duplicates(report: RunReport) -> Iterator[str]:
     found = [(e.block, label, owners) for e in report.events for label, owners in e.specialisation.duplicates.items()]
     for block, label, owners in found[:NAMED]:
         where = f" in block {block}" if several else ""
-        yield f"heads {', '.join(map(str, owners))} end on the same pattern {label}{where}"
+        yield f"heads {', '.join(map(str, owners))} end on the same {pattern_words(label)}{where}"
     if len(found) > NAMED:
         yield f"{len(found) - NAMED} more times several heads of a block end on the same pattern"
 

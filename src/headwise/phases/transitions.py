@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from headwise.phases.acquired_roles import RoleEvent
 from headwise.phases.heads import HeadsView
 from headwise.phases.rises import Interval, hull
-from headwise.phases.role_names import head_name, role_words
+from headwise.phases.role_names import head_name, pattern_words, role_words
 from headwise.phases.views import View
 
 NAMED = 4
@@ -94,7 +94,9 @@ def role_parts(roles: Sequence[RoleEvent], *, start: float, several_blocks: bool
         if role.start > start:
             name = head_name(role.block, role.head, several_blocks=several_blocks)
             kind = f"{role_words(role.role)} head"
-            found.append(Part(role.start, f"{kind} {name}", kind, role.interval, role.block, role.head))
+            # `head 3` has the word already.
+            what = f"{role_words(role.role)} {name}" if not several_blocks else f"{kind} {name}"
+            found.append(Part(role.start, what, kind, role.interval, role.block, role.head))
     return found
 
 
@@ -105,9 +107,8 @@ def pattern_parts(blocks: Sequence[HeadsView], *, start: float) -> list[Part]:
         for hold in view.holds:
             if hold.start > start:
                 name = head_name(block, hold.head, several_blocks=len(blocks) > 1)
-                label = view.patterns[hold.pattern].label
-                kind = f"head on pattern {label}"
-                found.append(Part(hold.start, f"{name} on pattern {label}", kind, hold.interval, block, hold.head))
+                held = f"on {pattern_words(view.patterns[hold.pattern].label)}"
+                found.append(Part(hold.start, f"{name} {held}", f"head {held}", hold.interval, block, hold.head))
     return found
 
 

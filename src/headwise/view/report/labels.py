@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 from headwise.core.predictors import predictor_label
 from headwise.core.variables import DIMENSIONS
+from headwise.phases.role_names import pattern_words
 
 if TYPE_CHECKING:
     import xarray as xr
 
-    from headwise.core.events import Offshoot
+    from headwise.core.events import Label, Offshoot
     from headwise.phases.run_report import RunReport
 
 MOST_NAMED = 4
@@ -62,6 +63,6 @@ def moment(time: float) -> str:
     return f"{time:.0f}" if abs(time) >= 100 else f"{time:.3g}"
 
 
-def pattern_name(label: object) -> str:
-    """A group by its number, a pattern that was found by its name."""
-    return f"I({label})" if isinstance(label, int) else str(label)
+def pattern_name(label: Label) -> str:
+    """A group by its number, as on the page's panels; a pattern that was found by its lags."""
+    return f"I({label})" if isinstance(label, int) else pattern_words(label)

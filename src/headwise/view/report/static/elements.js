@@ -60,5 +60,6 @@ function interpolate(x, xs, ys) {
 }
 
 function patternName(label) {
-  return typeof label === "number" ? `I(${label})` : String(label);
+  if (typeof label === "number") return `I(${label})`;
+  return /^-?\d+$/.test(label) ? `lag ${label}` : `lags ${label}`;
 }
