@@ -155,6 +155,18 @@ def test_functions_have_types() -> None:
         assert " -> " in below[name], f"{name} does not say what it returns"
 
 
+def test_types_say_which_words_they_take() -> None:
+    below = sections(rendered(names_page.render))
+    assert "on_damage: Literal['refuse', 'recover'] = 'refuse'" in below["train"]
+    assert "every: int | Literal['auto'] | Sequence[int] = 50" in below["watch"]
+
+
+def test_code_in_the_words_of_a_docstring_stays_as_it_is() -> None:
+    page = rendered(names_page.render)
+    assert "`m**(h-k) * b0`" in page
+    assert re.findall(r"`[^`\n]*\\[*<][^`\n]*`", page.replace("```", "")) == []
+
+
 def test_options_before_any_command_are_there() -> None:
     head = rendered(commands_page.render).partition("\n## ")[0]
     for action in build_parser()._actions:
