@@ -2,13 +2,14 @@
 
     python scripts/find_floors.py                       # the floors as they are: every room's tests
     python scripts/find_floors.py --rooms store view    # some rooms
+    python scripts/find_floors.py --folder floors --write docs/reference/extras.md    # keep all, and make the table
     python scripts/find_floors.py --search shtab rich   # go down from the floor while tests pass
 
 Needs uv and a package index. An environment of its own gets the lowest version of every direct requirement (of the core
-and the extras train, probe and cluster) and the newest pytest; the tests of each room that are not slow run there, on
-the sources beside this file. A search tries the first release of each lower minor version that has a wheel for this
-Python, with the tests of the rooms that import the library, and stops at the first that fails or does not fit the
-others' floors.
+and of the extras in `EXTRAS`), headwise from the sources beside this file and the newest pytest; the tests of each room
+that are not slow run there. In a folder that is kept, results are kept too: rooms can be tried one by one before the
+table is made. A search tries the first release of each lower minor version that has a wheel for this Python, with
+the tests of the rooms that import the library, and stops at the first that fails or does not fit the others' floors.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from __future__ import annotations
 import argparse
 import ast
 import json
-import os
+import platform
 import re
 import subprocess
 import sys
@@ -33,17 +34,24 @@ from packaging.version import Version
 
 ROOT = Path(__file__).resolve().parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-EXTRAS = ("train", "probe", "cluster")
+EXTRAS = ("train", "probe", "cluster", "lightning", "mlflow", "track", "trackio")
 TOOLS = ("pytest", "pytest-timeout", "pytest-xdist", "hypothesis", "jsonschema", "pyyaml", "setuptools", "playwright")
-IMPORTED_AS = {"dask-jobqueue": "dask_jobqueue"}
-NOT_HERE = ("browser", "docs", "faults", "examples", "recipes", "track")
+IMPORTED_AS = {"dask-jobqueue": "dask_jobqueue", "mlflow-skinny": "mlflow"}
+NOT_HERE = ("browser", "docs", "faults", "examples", "recipes")
 """Folders of tests that need more than these requirements, or try what other folders try."""
+BEGIN, END = "<!-- measured by scripts/find_floors.py -->", "<!-- end of floors -->"
 
 
 def requirements() -> list[Requirement]:
     """What the core and the extras ask for directly."""
     texts = [*PROJECT["dependencies"], *(one for extra in EXTRAS for one in PROJECT["optional-dependencies"][extra])]
     return [Requirement(text) for text in texts if not text.startswith("headwise")]
+
+
+def extra_of(library: str) -> str:
+    """The extra that asks for a library; nothing for one of the core."""
+    brings = PROJECT["optional-dependencies"]
+    return next((extra for extra in EXTRAS if library in [Requirement(one).name for one in brings[extra]]), "")
 
 
 def floor(library: str) -> Version:
@@ -71,17 +79,16 @@ def rooms_of(library: str) -> list[str]:
 
 def lower_releases(library: str) -> list[Version]:
     """The first release of each minor version below the floor that has a wheel for this Python, newest first."""
-    with urllib.request.urlopen(f"https://pypi.org/pypi/{library}/json", timeout=60) as answer:
-        releases = json.load(answer)["releases"]
+    with urllib.request.urlopen(f"https://pypi.org/simple/{library}/", timeout=60) as answer:
+        links = re.findall(r"<a ([^>]*)>([^<]+\.whl)</a>", answer.read().decode())
     fits = set(sys_tags())
     first: dict[tuple[int, int], Version] = {}
-    for text, files in releases.items():
-        if not re.fullmatch(r"[\d.]+", text):
+    for attributes, name in links:
+        _, version, _, tags = parse_wheel_filename(name)
+        if "data-yanked" in attributes or version.is_prerelease or not tags & fits or version >= floor(library):
             continue
-        wheels = (file["filename"] for file in files if file["filename"].endswith(".whl") and not file["yanked"])
-        if any(parse_wheel_filename(name)[3] & fits for name in wheels) and Version(text) < floor(library):
-            key = (Version(text).major, Version(text).minor)
-            first[key] = min(first.get(key, Version(text)), Version(text))
+        key = (version.major, version.minor)
+        first[key] = min(first.get(key, version), version)
     return sorted(first.values(), reverse=True)
 
 
@@ -100,24 +107,67 @@ def environment(folder: Path, *, exactly: str = "") -> str | None:
     pins = subprocess.run([*install[:2], "freeze", *install[4:]], capture_output=True, text=True, check=True).stdout
     (folder / "pins.txt").write_text(pins, encoding="utf-8")
     subprocess.run([*install, "-c", folder / "pins.txt", *TOOLS], check=True)
+    subprocess.run([*install, "--no-deps", "-e", ROOT], check=True)
     return None
 
 
 def passes(folder: Path, room: str) -> bool:
-    """Run the tests of a room and print one line about them."""
+    """Run the tests of a room, print one line about them, and keep how many passed, failed and were skipped."""
     began = time.monotonic()
     done = subprocess.run(
-        [folder / "venv" / "bin" / "python", "-m", "pytest", "-q", "-m", "not slow", f"tests/{room}"],
-        cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT / "src")}, capture_output=True, text=True,
+        [folder / "venv" / "bin" / "python", "-m", "pytest", "-m", "not slow", f"tests/{room}", "-o", "addopts=",
+         "--timeout=900", "--tb=line", "--no-header", "-p", "no:cacheprovider"],
+        cwd=ROOT, capture_output=True, text=True,
     )  # fmt: skip
     last = (done.stdout.strip().splitlines() or [done.stderr.strip()])[-1]
-    print(f"  {room:10} {'passes' if done.returncode == 0 else 'FAILS'}  {last}  ({time.monotonic() - began:.0f} s)")
-    if done.returncode:
+    counts = {word: int(number) for number, word in re.findall(r"(\d+) (passed|failed|errors?|skipped)", last)}
+    well = done.returncode == 0 and counts.get("passed", 0) > 0
+    print(f"  {room:10} {'passes' if well else 'FAILS'}  {last.strip(' =')}  ({time.monotonic() - began:.0f} s)")
+    if not well:
         print(
-            "\n".join(line for line in done.stdout.splitlines() if line.startswith(("FAILED", "ERROR", "E  ")))[:3000]
+            "\n".join(line for line in done.stdout.splitlines() if line.startswith(("FAILED", "ERROR", "E  ", "/")))[
+                :3000
+            ]
         )
     sys.stdout.flush()
-    return done.returncode == 0
+    kept = results(folder)
+    kept[room] = {"passed": counts.get("passed", 0), "skipped": counts.get("skipped", 0), "well": int(well)}
+    (folder / "results.json").write_text(json.dumps(kept, indent=1), encoding="utf-8")
+    return well
+
+
+def results(folder: Path) -> dict[str, dict[str, int]]:
+    """What was found in this environment so far, by room."""
+    kept = folder / "results.json"
+    found: dict[str, dict[str, int]] = json.loads(kept.read_text(encoding="utf-8")) if kept.exists() else {}
+    return found
+
+
+def versions(folder: Path) -> dict[str, str]:
+    """What is installed there, by name."""
+    pins = (pin.partition("==") for pin in (folder / "pins.txt").read_text(encoding="utf-8").split())
+    return {name.lower().replace("_", "-"): version for name, _, version in pins}
+
+
+def table(folder: Path) -> str:
+    """What was tried with which versions: a row for each library, and a sentence about the tests."""
+    installed, found = versions(folder), results(folder)
+    rows = [("library", "for", "at least", "tried"), ("---",) * 4]
+    for one in sorted(
+        requirements(), key=lambda one: EXTRAS.index(extra_of(one.name)) + 1 if extra_of(one.name) else 0
+    ):
+        extra = extra_of(one.name)
+        rows.append((one.name, f"`{extra}`" if extra else "the core", str(floor(one.name)), installed[one.name]))
+    well = sorted(room for room, result in found.items() if result["well"])
+    failed, untried = sorted(set(found) - set(well)), sorted(set(rooms()) - set(found))
+    passed, skipped = (sum(found[room][word] for room in well) for word in ("passed", "skipped"))
+    words = [
+        f"All of these together, Python {platform.python_version()}, {platform.system()} {platform.machine()}: "
+        f"{passed} tests of {len(well)} rooms passed ({', '.join(well)}), {skipped} were skipped."
+    ]
+    words += [f"Tests of {', '.join(failed)} failed."] if failed else []
+    words += [f"Not tried: {', '.join(untried)}."] if untried else []
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows) + "\n\n" + " ".join(words)
 
 
 def search(library: str) -> None:
@@ -140,9 +190,12 @@ def search(library: str) -> None:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--rooms", nargs="+", default=rooms(), metavar="ROOM")
+    parser.add_argument(
+        "--rooms", nargs="*", default=rooms(), metavar="ROOM", help="none of them with nothing after it"
+    )
     parser.add_argument("--search", nargs="+", default=[], metavar="LIBRARY")
-    parser.add_argument("--folder", type=Path, help="keep the environment here, and use it again")
+    parser.add_argument("--folder", type=Path, help="keep the environment and the results here, and use them again")
+    parser.add_argument("--write", type=Path, metavar="PAGE", help="put the table of what was found into a page")
     given = parser.parse_args()
     for library in given.search:
         search(library)
@@ -155,10 +208,15 @@ def main() -> int:
             reason = environment(folder)
             if reason is not None:
                 raise SystemExit(reason)
-        direct = {one.name.lower().replace("_", "-") for one in requirements()}
-        pins = (folder / "pins.txt").read_text(encoding="utf-8").split()
-        print(*(pin for pin in pins if pin.partition("==")[0].lower() in direct), sep="  ", flush=True)
+        installed = versions(folder)
+        print(*(f"{one.name}=={installed[one.name]}" for one in requirements()), sep="  ", flush=True)
         verdicts = [passes(folder, room) for room in given.rooms]
+        if given.write:
+            from headwise.core.atomic import replace_file  # only here: what tries the floors has no headwise itself
+
+            page = given.write.read_text(encoding="utf-8")
+            before, after = page.partition(BEGIN)[0], page.partition(END)[2]
+            replace_file(given.write, f"{before}{BEGIN}\n{table(folder)}\n{END}{after}")
         return 0 if all(verdicts) else 1
 
 

@@ -32,7 +32,7 @@ WORKS = {
     "sweep": "many runs on the cores here",
     "cluster": "many runs on Slurm or a dask scheduler",
     "notebook": "the page inside a notebook",
-    "track": "sending what is measured to wandb or TensorBoard; Zarr",
+    "track": "sending what is measured to a tracker; Zarr",
     "lightning": "watching in Lightning",
     "all": "all of these",
     "docs": "building this site",

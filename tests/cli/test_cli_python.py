@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import ast
 import importlib
 import inspect
 import json
@@ -65,6 +66,18 @@ def test_options_are_parameters_with_the_same_defaults(command: Command) -> None
                 assert action.required or action.default is None, f"{action.dest} must be given in Python"
             else:
                 assert comparable(action.default) == comparable(parameter.default), action.dest
+
+
+@commands
+def test_what_stands_for_a_flag_is_the_value_it_gives(command: Command) -> None:
+    """`reverse=True`, not the text "True": Python takes every text for true, "False" among them."""
+    section = render().partition(f"\n## {command.name}\n")[2].partition("\n## ")[0]
+    for action in options(command):
+        if action.const is None or action.dest in command.instead:
+            continue
+        [written] = re.findall(rf"^\| `{re.escape(action.option_strings[-1])}` \| `(.*)` \|$", section, re.MULTILINE)
+        name, _, value = written.partition("=")
+        assert (name, ast.literal_eval(value)) == (action.dest, action.const)
 
 
 @commands

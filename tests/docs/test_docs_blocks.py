@@ -37,6 +37,15 @@ def test_a_block_says_its_language(block: Block) -> None:
 
 
 @every_block
+def test_a_command_is_not_hidden_as_text(block: Block) -> None:
+    """What a reader may type is a block of `sh`, run or parsed; `text` has capitals for what is to be put in."""
+    if block.language == "text":
+        for line in command_lines(block.code):
+            typed = line.split()[0] in ("headwise", "make", "pip", "python")
+            assert not typed or re.search(r"\b[A-Z]{3,}\b", line), f"{block.place}: `{line}` is a command"
+
+
+@every_block
 def test_a_block_can_be_read(block: Block, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Python compiles; commands are parsed by the parsers they are for; data are what they say."""
     monkeypatch.chdir(tmp_path)

@@ -14,8 +14,9 @@ HEADER = """# Commands
 This page is made from the parser when the site is built. `headwise COMMAND --help` prints the same in a terminal, and
 [From commands to Python](../python.md) says how each option is written in Python.
 
-`--debug`, anywhere on the line, shows the traceback of an error. Commands that print a result take `--json`: exactly
-one JSON document on standard output, everything else on standard error.
+`-h` or `--help` explains a command, `headwise --version` names the version, and `--debug`, anywhere on the line, shows
+the traceback of an error. Commands that print a result take `--json`: exactly one JSON document on standard output,
+everything else on standard error.
 """
 
 CTRL_C = 130

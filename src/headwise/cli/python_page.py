@@ -93,7 +93,7 @@ def _in_python(command: Command, action: argparse.Action) -> str:
     if action.dest in command.instead:
         return command.instead[action.dest]
     if action.const is not None:
-        return f'{action.dest}="{action.const}"'
+        return f"{action.dest}={action.const!r}".replace("'", '"')
     same = not action.option_strings or _flag(action).lstrip("-").replace("-", "_") == action.dest
     return "" if same else f"{action.dest}=..."
 

@@ -16,16 +16,22 @@ GLOSSARY: dict[str, str] = {
     "head": "One attention head. It spreads its attention over earlier positions and passes on what it finds there. "
     "Heads are counted from 1 within their block.",
     "block": "One layer of a transformer: heads that work side by side on the same input. Blocks are counted from 1.",
+    "values": "What a head passes on of a token that it looks at. Its attention says where it looks, its values what "
+    "it writes.",
     "lag": "How far a position lies before the predicted one. Lag 1 is the token just before the predicted token, "
     "which is the query's own token.",
     "group": "A set of lags whose tokens together decide one part of the next token. Groups are counted from 1, and "
     "group 1 has the largest influence.",
+    "feature": "What a group adds to the next token: a matrix that takes the tokens at its lags to the logits. A head "
+    "has acquired it when its values follow it.",
     "pattern": "A way to spread attention over lags. Where the groups are known there is one pattern for each group; "
     "where they are not, patterns are found in the attention of the heads.",
     "prefix predictor": "The predictor that uses the first groups and ignores the others: prefix_1 uses group 1, "
     "prefix_2 groups 1 and 2. The last one uses all groups and is the true law of the data.",
     "n-gram predictor": "Predicts the next token from how often each token followed the last n - 1 tokens in a corpus: "
     "the 1-gram predictor knows how frequent tokens are, the 2-gram predictor what follows each token.",
+    "excess loss": "The loss above that of the true law of the data, which no model can beat: 0 is the best possible.",
+    "look": "One measurement of all heads at one moment of training, on the same sequences each time; an evaluation.",
     "view": "One of the three ways in which stages are detected, each without the others: from the loss, from the "
     "function (the distance to each prefix predictor), or from the heads (which pattern each one copies).",
     "stage": "A stretch of training in which little changes, between two quick changes: in the loss a plateau, in the "
@@ -42,11 +48,18 @@ GLOSSARY: dict[str, str] = {
     "competition index": "How much more than by chance two heads look at the same lags, as the mean over all pairs of "
     "heads of a block: 1 where all heads look at the same lags alone, 0 where no two heads share a lag or where "
     "attention is even.",
+    "flow": "The gradient flow of §3: the paper's differential equations of heads that learn a regression task, solved "
+    "in place of a training.",
+    "probe": "Looks at stored checkpoints of any model, one after the other; a watch does the same while it trains.",
     "run": "One training, flow or probe: a directory with its files. Every file carries the identity of its run, a "
     "digest of all that its results depend on and of its seed.",
     "reading": "One understanding of the paper where its text and its figures differ. `published` follows the runs "
     "behind the figures and has their task, `redrawn` is the same with a task of its own per seed, `text` follows the "
     "words; --preset chooses.",
+    "claim": "Something that the paper says, with a test whose limit was fixed before the runs that it judges; its "
+    "verdict is the answer.",
+    "branch": "A run that goes on from a step of another run with something done to its heads. In a sham nothing is "
+    "done but that other batches follow: what chance alone does.",
 }
 """Every word with its meaning, in an order in which each can be read after those before it."""
 
