@@ -68,6 +68,10 @@ class Action(Config):
 class HeldAction(Action):
     """An action that goes on from the step of the branch until step `until`, or to the end of the branch."""
 
+    turn: ClassVar[int] = 0
+    """When it changes gradients and what the optimiser did: first what a pass leaves without a gradient, then ties (1),
+    which share gradients out, then what stands still (2)."""
+
     until: Annotated[int | None, Field(ge=1)] = None
 
     def active(self, step: int) -> bool:

@@ -48,6 +48,10 @@ class Perturb(Action):
             return
         what, number = self._direction()
         check_number(self, what, number, model.heads if what == "head" else task.h)
+        if what == "head" and self.heads == (number,):
+            raise ValueError(f"{self}: from head {number} there is no way towards itself; name another head")
+        if what == "group" and self.part == "values":
+            raise ValueError(f"{self}: a direction towards a group is one of attention; drop part=values")
         between = model.positions == "relative" or (model.positions == "one_hot" and model.score == "merged")
         if what == "group" and not between:
             raise ValueError(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from headwise.actions.action import HeldAction
 from headwise.actions.text import parse_action
+from headwise.actions.together import check_together
 from headwise.core.config import NO_CHANGES
 from headwise.core.errors import ConfigError
 from headwise.core.keys import flatten
@@ -39,17 +40,20 @@ class Branch:
     parent: Path
     step: int
     actions: tuple[str, ...]
+    held: tuple[str, ...]
+    """What its parent, a branch itself, held at this step and what therefore goes on."""
     trajectory: xr.Dataset = field(repr=False)
     parent_trajectory: xr.Dataset = field(repr=False)
 
     def to_json(self) -> dict[str, Any]:
-        """`run`, `parent`, `step`, `actions`, and at the last step `excess_loss` and the parent's at the same one."""
+        """`run`, `parent`, `step`, `actions`, `held`, and `excess_loss` at the last step, also the parent's there."""
         last, excess, before = self._ends()
         return {
             "run": str(self.run),
             "parent": str(self.parent),
             "step": self.step,
             "actions": list(self.actions),
+            "held": list(self.held),
             "last_step": last,
             "excess_loss": excess,
             "parent_excess_loss": before,
@@ -58,6 +62,7 @@ class Branch:
     def __str__(self) -> str:
         last, excess, before = self._ends()
         done = ", ".join(self.actions) or "nothing done"
+        done += f"; {', '.join(self.held)} of its parent goes on" if self.held else ""
         compared = "" if before is None else f" (parent {before:.4f})"
         return (
             f"{self.run}\n  branch of {self.parent} at step {self.step}: {done}\n"
@@ -131,16 +136,15 @@ def branch(
     first = RunDirectory(given_source(run))
     config = stored_config(first)
     root = first.path.parent.parent
-    parents = [first]
-    if seeds is not None:
-        parents = []
-        for seed in seeds:
-            wanted = config.changed({"seed": seed})
-            parents.append(
-                execute(wanted, root, report=told, notify=notify, stop_asked=stop_asked, on_damage=on_damage)
-                if seed != config.seed
-                else first
-            )
+
+    def computed(wanted: RunConfig, parent: RunDirectory | None, place: Path | str = root) -> RunDirectory:
+        return execute(
+            wanted, place, report=told, notify=notify, stop_asked=stop_asked, on_damage=on_damage, parent=parent
+        )
+
+    branch_config(first, at, do=do, until=until, steps=steps, changes=changes)  # a mistake is told before anything runs
+    wanted_seeds = (config.seed,) if seeds is None else seeds
+    parents = [first if seed == config.seed else run_of_seed(first, seed, computed) for seed in wanted_seeds]
     found = []
     for parent in parents:
         wanted = branch_config(parent, at, do=do, until=until, steps=steps, changes=changes)
@@ -149,9 +153,7 @@ def branch(
             notify(cost_text(way_to(parent, at), at, parent=stored_config(parent), branch=wanted))
             if (why := reference_reason(wanted)) is not None:
                 notify(why)
-        finished = execute(
-            wanted, place, report=told, notify=notify, stop_asked=stop_asked, on_damage=on_damage, parent=parent
-        )
+        finished = computed(wanted, parent, place)
         assert wanted.branch is not None
         found.append(
             Branch(
@@ -159,11 +161,27 @@ def branch(
                 parent.path,
                 at,
                 wanted.branch.actions,
+                wanted.branch.held,
                 load_trajectory(finished.path),
                 load_trajectory(parent.path),
             )
         )
     return Branches(tuple(found))
+
+
+def run_of_seed(
+    run: RunDirectory, seed: int, computed: Callable[[RunConfig, RunDirectory | None], RunDirectory]
+) -> RunDirectory:
+    """The same run of another seed; a branch leaves the run of that seed which corresponds to its own parent."""
+    from headwise.study.branch_parent import run_digest
+    from headwise.study.branch_start import parent_of, stored_config
+
+    config = stored_config(run).changed({"seed": seed})
+    if config.branch is None:
+        return computed(config, None)
+    parent = run_of_seed(parent_of(run, config), seed, computed)
+    about = {**config.branch.model_dump(), "parent": run_digest(parent)}
+    return computed(config.changed({"branch": about}), parent)
 
 
 def branch_config(
@@ -177,7 +195,7 @@ def branch_config(
 ) -> RunConfig:
     """The config of a branch: its parent's with the changes, the step and the actions."""
     from headwise.study.branch_parent import run_digest
-    from headwise.study.branch_start import reached, stored_config
+    from headwise.study.branch_start import going_on, reached, stored_config
 
     config = stored_config(parent)
     last = reached(parent)
@@ -193,8 +211,11 @@ def branch_config(
         raise ConfigError(f"--until {until}: no action holds anything that could end there; drop it")
     end = {} if steps is None else {"train.steps": steps}
     name = config.experiment.removesuffix("-branch")[: 64 - len("-branch")] + "-branch"
-    about = {"parent": run_digest(parent), "step": at, "actions": actions}
+    held = tuple(str(action) for _, action in going_on(config, at))
+    about = {"parent": run_digest(parent), "step": at, "actions": actions, "held": held}
     wanted = config.changed({"experiment": name, "branch": about, **changes, **end})
+    assert wanted.branch is not None
+    check_together(wanted.branch.parsed(), wanted.model)
     return wanted if reference_reason(wanted) is None else wanted.changed({"compute.path": "reference"})
 
 
