@@ -172,6 +172,15 @@ def test_more_steps_than_the_parent(parent: RunDirectory) -> None:
     assert int(longer.trajectory.step[-1]) == 30
 
 
+def test_the_models_that_the_parent_is_compared_with_are_not_trained_again(tmp_path: Path) -> None:
+    whole = execute(parent_config(measure__windows=(2,)), tmp_path)
+    before = sorted(tmp_path.glob("*window*/*"))
+    [found] = branch(whole.path, 9, progress="off").branches
+    assert sorted(tmp_path.glob("*window*/*")) == before
+    assert len(before) == 1
+    assert_continues(RunDirectory(found.run), whole, 9)
+
+
 def test_the_same_branch_of_other_seeds(parent: RunDirectory) -> None:
     found = branch(parent.path, 9, do=["reset:heads=2"], seeds=[0, 1], progress="off").branches
     assert [one.run.name[-2:] for one in found] == ["s0", "s1"]

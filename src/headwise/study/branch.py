@@ -17,7 +17,7 @@ from headwise.core.named_options import named_options
 from headwise.core.seeds import refuse_no_seeds
 from headwise.store import OnDamage, RunDirectory, load_trajectory
 from headwise.store.given_source import given_source
-from headwise.study.config import RunConfig
+from headwise.study.config import BRANCH, RunConfig
 from headwise.study.shown_progress import Shown, shown_progress
 
 if TYPE_CHECKING:
@@ -210,7 +210,7 @@ def branch_config(
     if until is not None and not any("until=" in text for text in actions):
         raise ConfigError(f"--until {until}: no action holds anything that could end there; drop it")
     end = {} if steps is None else {"train.steps": steps}
-    name = config.experiment.removesuffix("-branch")[: 64 - len("-branch")] + "-branch"
+    name = config.experiment.removesuffix(BRANCH)[: 64 - len(BRANCH)] + BRANCH
     held = tuple(str(action) for _, action in going_on(config, at))
     about = {"parent": run_digest(parent), "step": at, "actions": actions, "held": held}
     wanted = config.changed({"experiment": name, "branch": about, **changes, **end})
