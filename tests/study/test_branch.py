@@ -123,7 +123,7 @@ def test_what_a_branch_holds_goes_on_in_its_branches(path: str, tmp_path: Path) 
         [second] = branch(first.run, step, progress="off").branches
         assert_continues(RunDirectory(second.run), RunDirectory(first.run), step)
         assert len(second.held) == (4 if step < 12 else 3)
-        assert "clamp:heads=1:to=past, ablate:heads=2:put=mean" in str(second)
+        assert "no action; clamp:heads=1:to=past, ablate:heads=2:put=mean" in str(second)
     [third] = branch(branch(first.run, 9, do=["sham"], progress="off").branches[0].run, 15, progress="off").branches
     assert_continues(RunDirectory(third.run), RunDirectory(first.run), 15)
     assert len(third.held) == 3
@@ -162,6 +162,9 @@ def test_a_mistake_is_told_before_other_seeds_are_trained(parent: RunDirectory) 
 def test_changes_act_from_the_step_on(parent: RunDirectory) -> None:
     [other] = branch(parent.path, 9, changes={"task.m": 1.2, "train.lr": 0.5}, progress="off").branches
     assert other.trajectory["learning_rate"].values == pytest.approx(0.5)
+    assert "no action" not in str(other)
+    assert "task.m = 1.2, train.lr = 0.5" in str(other)
+    assert other.to_json()["changes"] == {"task.m": 1.2, "train.lr": 0.5}
     assert float(other.trajectory["excess_loss"][-1]) != float(other.parent_trajectory["excess_loss"][-1])
     with pytest.raises(ConfigError, match=r"model\.heads: a branch shares this with its parent"):
         branch(parent.path, 9, changes={"model.heads": 4})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from headwise.actions.action import HeldAction
 from headwise.actions.text import parse_action
 from headwise.actions.together import check_together
+from headwise.core.branch_words import done_in
 from headwise.core.config import NO_CHANGES
 from headwise.core.errors import ConfigError
 from headwise.core.keys import flatten
@@ -42,11 +44,13 @@ class Branch:
     actions: tuple[str, ...]
     held: tuple[str, ...]
     """What its parent, a branch itself, held at this step and what therefore goes on."""
+    changes: Mapping[str, Any]
+    """Config keys that were given a value of their own."""
     trajectory: xr.Dataset = field(repr=False)
     parent_trajectory: xr.Dataset = field(repr=False)
 
     def to_json(self) -> dict[str, Any]:
-        """`run`, `parent`, `step`, `actions`, `held`, and `excess_loss` at the last step, also the parent's there."""
+        """`run`, `parent`, `step`, `actions`, `held`, `changes`, and the last `excess_loss`, also of its parent."""
         last, excess, before = self._ends()
         return {
             "run": str(self.run),
@@ -54,6 +58,7 @@ class Branch:
             "step": self.step,
             "actions": list(self.actions),
             "held": list(self.held),
+            "changes": dict(self.changes),
             "last_step": last,
             "excess_loss": excess,
             "parent_excess_loss": before,
@@ -61,8 +66,7 @@ class Branch:
 
     def __str__(self) -> str:
         last, excess, before = self._ends()
-        done = ", ".join(self.actions) or "nothing done"
-        done += f"; {', '.join(self.held)} of its parent goes on" if self.held else ""
+        done = done_in({"actions": self.actions, "held": self.held}, self.changes)
         compared = "" if before is None else f" (parent {before:.4f})"
         return (
             f"{self.run}\n  branch of {self.parent} at step {self.step}: {done}\n"
@@ -162,11 +166,17 @@ def branch(
                 at,
                 wanted.branch.actions,
                 wanted.branch.held,
+                {key: _value(wanted, key) for key in flatten(changes, RunConfig)},
                 load_trajectory(finished.path),
                 load_trajectory(parent.path),
             )
         )
     return Branches(tuple(found))
+
+
+def _value(config: RunConfig, key: str) -> Any:
+    """What a config has under a dotted key, as JSON has it."""
+    return functools.reduce(lambda content, part: content[part], key.split("."), config.model_dump(mode="json"))
 
 
 def run_of_seed(
