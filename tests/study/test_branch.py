@@ -152,6 +152,20 @@ def test_other_seeds_of_a_branch_leave_runs_of_their_own_seed(parent: RunDirecto
     assert_continues(RunDirectory(of_three.run), RunDirectory(held.run), 9)
 
 
+def test_a_contradiction_of_what_goes_on_names_it(parent: RunDirectory) -> None:
+    first = branch(parent.path, 5, do=["freeze:heads=2"], progress="off").branches[0]
+    with pytest.raises(ConfigError, match=r"freeze all of them or none \(its parent holds freeze:heads=2\)"):
+        branch(first.run, 9, do=["tie:heads=2,3"], progress="off")
+
+
+def test_a_group_that_a_restricted_model_does_not_see(tmp_path: Path) -> None:
+    narrow = execute(parent_config(model__window=2), tmp_path)
+    for action in ("clamp:to=group3", "block:groups=1,2"):
+        with pytest.raises(ConfigError, match="the model sees 2 lags, none of group"):
+            branch(narrow.path, 9, do=[action], progress="off")
+    assert len(branch(narrow.path, 9, do=["clamp:heads=1:to=group1"], progress="off").branches) == 1
+
+
 def test_a_mistake_is_told_before_other_seeds_are_trained(parent: RunDirectory) -> None:
     before = sorted(parent.path.parent.parent.glob("*/*"))
     with pytest.raises(ConfigError, match="no head 7"):
@@ -219,6 +233,12 @@ def test_a_parent_that_is_gone_or_damaged(tmp_path: Path, capsys: pytest.Capture
         execute(wanted, tmp_path)
     assert main(["branch", str(whole.path), "--at", "9"]) == 2
     shutil.move(moved, whole.path)
+    kept = whole.path / f"checkpoint-{max(whole.checkpoints.steps()):08d}.safetensors"
+    before = kept.read_bytes()
+    kept.write_bytes(before[:-1] + bytes([before[-1] ^ 1]))
+    assert main(["branch", str(whole.path), "--at", str(max(whole.checkpoints.steps())), "-q"]) == 3
+    assert kept.name in capsys.readouterr().err.strip().splitlines()[-1]
+    kept.write_bytes(before)
     metrics = whole.metrics.path(whole.metrics.ends()[0])
     metrics.write_bytes(metrics.read_bytes()[:-1] + b"x")
     assert main(["branch", str(whole.path), "--at", "9", "-q"]) == 3

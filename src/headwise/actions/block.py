@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from headwise.actions.action import HeldAction, Numbers, check_number, learned_stream
+from headwise.actions.action import HeldAction, Numbers, check_group, check_number, furthest_lag, learned_stream
 from headwise.actions.patterns import at_lags
 from headwise.task.config import group_lags
 
@@ -33,8 +33,9 @@ class Block(HeldAction):
         super().check(model, task)
         if not self.groups and not self.lags:
             raise ValueError(f"{self}: give the groups or the lags to mask, such as block:heads=1:groups=2")
-        check_number(self, "group", max(self.groups, default=1), task.h)
-        furthest = model.context or model.window or task.w + task.T - 1
+        for group in self.groups:
+            check_group(self, group, model, task)
+        furthest = furthest_lag(model, task)
         check_number(self, "lag", max(self.lags, default=1), furthest)
         lags = {*self.lags, *(lag for group in self.groups for lag in group_lags(task)[group - 1])}
         if lags.issuperset(range(1, furthest + 1)):

@@ -225,7 +225,10 @@ def branch_config(
     about = {"parent": run_digest(parent), "step": at, "actions": actions, "held": held}
     wanted = config.changed({"experiment": name, "branch": about, **changes, **end})
     assert wanted.branch is not None
-    check_together(wanted.branch.parsed(), wanted.model)
+    try:
+        check_together(wanted.branch.parsed(), wanted.model)
+    except ConfigError as error:
+        raise ConfigError(f"{error}" + (f" (its parent holds {', '.join(held)})" if held else "")) from None
     return wanted if reference_reason(wanted) is None else wanted.changed({"compute.path": "reference"})
 
 

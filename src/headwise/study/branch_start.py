@@ -157,8 +157,9 @@ def cost_text(way: Way, step: int, *, parent: RunConfig, branch: RunConfig) -> s
     about = readable(seconds_of_steps(parent, way.again) + seconds_of_steps(branch, ahead) + START_SECONDS)
     if way.again == 0:
         return f"branch at step {step}: {ahead} steps, about {about}"
+    again = "1 step is" if way.again == 1 else f"{way.again} steps are"
     source = "the beginning" if way.checkpoint is None else f"the checkpoint of step {way.checkpoint}"
     return (
-        f"branch at step {step}: {way.again} steps are computed again from {source}, then {ahead} steps, about {about} "
+        f"branch at step {step}: {again} computed again from {source}, then {ahead} steps, about {about} "
         "(runs with --train.keep_every keep more checkpoints)"
     )
