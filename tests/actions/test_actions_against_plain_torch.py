@@ -171,6 +171,54 @@ def without_group_one(loop: DirectLoop, prepared: PreparedRun, begun: Checkpoint
     loop.scores = lambda head, s: s.masked_fill(hidden, -math.inf) if head == 0 else s
 
 
+def tied_and_silent(loop: DirectLoop, prepared: PreparedRun, begun: Checkpoint) -> None:
+    """The silent head has no gradient of its own, and half of the other's."""
+    tie_first_two(loop, prepared, begun)
+    silence_second(loop, prepared, begun)
+
+
+def frozen_and_silent(loop: DirectLoop, prepared: PreparedRun, begun: Checkpoint) -> None:
+    loop.frozen = set(both(1))
+    silence_second(loop, prepared, begun)
+
+
+def even_beyond(masked: set[int]) -> Prepare:
+    """The first head is even over all lags that it sees but these."""
+
+    def prepare(loop: DirectLoop, prepared: PreparedRun, begun: Checkpoint) -> None:
+        pattern = torch.zeros(5, 10, dtype=torch.float64)
+        for row, query in enumerate(range(5, 10)):
+            seen = [lag for lag in range(1, query + 2) if lag not in masked]
+            for lag in seen:
+                pattern[row, query + 1 - lag] = 1 / len(seen)
+        loop.attention = lambda head, a: pattern.expand_as(a) if head == 0 else a
+
+    return prepare
+
+
+def first_without(masked: set[int]) -> Prepare:
+    """The first head does not see these lags, where others are left."""
+
+    def prepare(loop: DirectLoop, prepared: PreparedRun, begun: Checkpoint) -> None:
+        hidden = torch.zeros(5, 10, dtype=torch.bool)
+        for row, query in enumerate(range(5, 10)):
+            if not masked >= set(range(1, query + 2)):
+                hidden[row, [query + 1 - lag for lag in masked]] = True
+        loop.scores = lambda head, s: s.masked_fill(hidden, -math.inf) if head == 0 else s
+
+    return prepare
+
+
+def nothing_left(loop: DirectLoop, prepared: PreparedRun, begun: Checkpoint) -> None:
+    for name in ("score_HDD", "value_HED"):
+        loop.weights[name, 0] = torch.zeros_like(loop.weights[name, 0])
+
+
+def one_copied_and_frozen(loop: DirectLoop, prepared: PreparedRun, begun: Checkpoint) -> None:
+    copy_one_to_three(loop, prepared, begun)
+    loop.frozen = set(both(2))
+
+
 CASES: dict[str, tuple[tuple[str, ...], Prepare]] = {
     "sham": (("sham",), nothing),
     "freeze values": (("freeze:heads=1,2:part=values",), freeze_values),
@@ -189,6 +237,23 @@ CASES: dict[str, tuple[tuple[str, ...], Prepare]] = {
     "clamp to uniform": (("clamp:to=uniform",), even),
     "clamp to the past": (("clamp:heads=3:to=past",), as_before),
     "block": (("block:heads=1:groups=1",), without_group_one),
+    "scale to nothing": (("scale:heads=1:by=0",), nothing_left),
+    "copy, then freeze": (("copy:1->3", "freeze:heads=3"), one_copied_and_frozen),
+    "freeze and ablate": (("freeze:heads=2", "ablate:heads=2"), frozen_and_silent),
+    "ablate and freeze": (("ablate:heads=2", "freeze:heads=2"), frozen_and_silent),
+    "tie and ablate": (("tie:heads=1,2", "ablate:heads=2"), tied_and_silent),
+    "ablate and tie": (("ablate:heads=2", "tie:heads=1,2"), tied_and_silent),
+    "two patterns": (("clamp:heads=1:to=group1", "clamp:heads=1:to=group2"), on_group_two),
+    "two means": (("ablate:heads=2:put=mean", "ablate:heads=2:put=mean"), mean_of_second),
+    "a mean and then nothing": (("ablate:heads=2:put=mean", "ablate:heads=2"), silence_second),
+    "two masks": (("block:heads=1:groups=1", "block:heads=1:lags=3,4"), first_without({1, 2, 3, 4})),
+    "masks that leave some queries nothing": (
+        ("block:heads=1:groups=1", "block:heads=1:groups=2", "block:heads=1:groups=3"),
+        first_without({1, 2, 3, 4, 5, 6}),
+    ),
+    "a pattern and a mask": (("clamp:heads=1:to=uniform", "block:heads=1:groups=1"), even_beyond({1, 2})),
+    "a mask and a pattern": (("block:heads=1:groups=1", "clamp:heads=1:to=uniform"), even_beyond({1, 2})),
+    "a pattern and all of it masked": (("clamp:heads=1:to=group1", "block:heads=1:groups=1"), even_beyond({1, 2})),
 }
 
 

@@ -75,8 +75,22 @@ def test_states_that_are_set() -> None:
 
 @pytest.mark.parametrize(
     ("action", "said"),
-    [("freeze:heads=7", "no head 7"), ("clamp:to=group9", "no group 9"), ("block:groups=1", "no such")],
+    [
+        ("freeze:heads=7", "no head 7"),
+        ("clamp:to=group9", "no group 9"),
+        ("block:groups=1", "no such"),
+        ("copy:7->1", "no head 7"),
+        ("swap:heads=1", "exactly two"),
+        ("tie:heads=1", "at least two"),
+        ("freeze:heads=1,1", "each once"),
+        ("freeze:blocks=2", "no block 2"),
+    ],
 )
 def test_mistakes(action: str, said: str) -> None:
     with pytest.raises(ConfigError, match=said):
         branch_flow(CONFIG, AT, do=[action])
+
+
+def test_a_tie_that_is_contradicted() -> None:
+    with pytest.raises(ConfigError, match="freeze all of them or none"):
+        branch_flow(CONFIG, AT, do=["tie:heads=1,2", "freeze:heads=1"])

@@ -139,3 +139,42 @@ def test_a_product_of_matrices_is_clamped_on_the_torch_path(begun: dict[str, Che
     found = branch_of("product", begun, "clamp:heads=2:to=group2", "torch")
     measured = found.evaluator.measure(batch_loss=1.0, rate=0.1).variables["attention_by_group"][0]
     assert measured[1] == pytest.approx([0, 1, 0], abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("given", "same"),
+    [
+        (("ablate:heads=2:put=mean", "ablate:heads=2:put=mean"), ("ablate:heads=2:put=mean",)),
+        (("ablate:heads=2:put=mean", "ablate:heads=2"), ("ablate:heads=2",)),
+        (("clamp:heads=2:to=group1", "clamp:heads=2:to=group3"), ("clamp:heads=2:to=group3",)),
+        (("block:heads=2:groups=1", "block:heads=2:groups=2"), ("block:heads=2:groups=1,2",)),
+        (tuple(f"block:heads=2:groups={group}" for group in (1, 2, 3)), ("block:heads=2:groups=1,2,3",)),
+        (("clamp:heads=2:to=group1", "block:heads=2:lags=1"), ("block:heads=2:lags=1", "clamp:heads=2:to=group1")),
+    ],
+)
+@pytest.mark.parametrize("model", ["full", "two blocks", "relative"])
+def test_two_actions_on_one_head(
+    model: str, given: tuple[str, ...], same: tuple[str, ...], begun: dict[str, Checkpoint]
+) -> None:
+    """Where the reference is steered and where weights have the effect: the later counts, masks add up."""
+    found = [branched(run_config(model, "reference"), begun[model], actions) for actions in (given, same)]
+    plain = branched(run_config(model, "reference"), begun[model], ())
+    moved = 0.0
+    for (name, mine), (_, wanted), (_, without) in zip(
+        *(one.engine.decoder.named_parameters() for one in (*found, plain)), strict=True
+    ):
+        assert torch.isfinite(mine).all(), name
+        assert float((mine - wanted).detach().abs().max()) < 1e-12, name
+        moved = max(moved, float((mine - without).detach().abs().max()))
+    assert moved > 1e-6, "this case tests nothing"
+
+
+def test_a_masked_pattern_on_two_paths_of_relative_positions(begun: dict[str, Checkpoint]) -> None:
+    """Lag 1 of group 1 masked: queries that see the other lag look there, and none at lag 1."""
+    actions = ("clamp:heads=2:to=group1", "block:heads=2:lags=1")
+    found = [branched(run_config("relative", path), begun["relative"], actions) for path in ("torch", "reference")]
+    for one in found:
+        by_lag = one.evaluator.measure(batch_loss=1.0, rate=0.1).variables["attention_by_lag"][0, 1]
+        assert by_lag[:2] == pytest.approx([0, 1], abs=1e-9)
+    for (name, mine), (_, wanted) in zip(*(one.engine.decoder.named_parameters() for one in found), strict=True):
+        assert float((mine - wanted).detach().abs().max()) < 1e-9, name

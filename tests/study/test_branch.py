@@ -42,7 +42,7 @@ def assert_continues(branched: RunDirectory, whole: RunDirectory, first: int) ->
     kept = [index for index, step in enumerate(its["steps"]) if step >= first]
     assert mine["steps"][-len(kept) :] == [its["steps"][index] for index in kept]
     for name, (shape, data) in its["bytes"].items():
-        if name.startswith("checkpoint"):
+        if name.startswith("checkpoint") and "held" not in name:  # what is held has numbers of its own in each branch
             assert mine["bytes"][name] == (shape, data), name
     metrics, before = branched.read_metrics(), whole.read_metrics()
     common = np.isin(metrics.steps, before.steps)
@@ -113,9 +113,72 @@ def test_a_branch_of_a_branch(parent: RunDirectory, tmp_path: Path) -> None:
         way_to(first, 3)
 
 
+@pytest.mark.parametrize("path", PATHS)
+def test_what_a_branch_holds_goes_on_in_its_branches(path: str, tmp_path: Path) -> None:
+    """Otherwise a branch without an action would not be its parent where that is a branch itself."""
+    whole = execute(parent_config(path), tmp_path)
+    actions = ["clamp:heads=1:to=past", "ablate:heads=2:put=mean", "tie:heads=2,3:part=attention", "freeze:until=12"]
+    [first] = branch(whole.path, 5, do=actions, progress="off").branches
+    for step in (5, 9, 12, 20):
+        [second] = branch(first.run, step, progress="off").branches
+        assert_continues(RunDirectory(second.run), RunDirectory(first.run), step)
+        assert len(second.held) == (4 if step < 12 else 3)
+        assert "no action; clamp:heads=1:to=past, ablate:heads=2:put=mean" in str(second)
+    [third] = branch(branch(first.run, 9, do=["sham"], progress="off").branches[0].run, 15, progress="off").branches
+    assert_continues(RunDirectory(third.run), RunDirectory(first.run), 15)
+    assert len(third.held) == 3
+    [after] = branch(first.run, 22, steps=24, progress="off").branches
+    assert after.held == (), "it holds to the end of the branch, from where another begins without it"
+
+
+def test_two_actions_of_the_same_words_hold_what_each_took(parent: RunDirectory) -> None:
+    """The attention of step 5 until it is taken again at step 9: the later one counts, also in a third branch."""
+    first = branch(parent.path, 5, do=["clamp:heads=1:to=past:until=22"], progress="off").branches[0]
+    second = branch(first.run, 9, do=["scale:heads=1:by=2", "clamp:heads=1:to=past:until=22"], progress="off")
+    [third] = branch(second.branches[0].run, 14, progress="off").branches
+    assert len(third.held) == 2
+    assert_continues(RunDirectory(third.run), RunDirectory(second.branches[0].run), 14)
+
+
+def test_a_branch_as_it_was_named_before_anything_could_go_on(parent: RunDirectory) -> None:
+    assert "held" not in branch_config(parent, 9, do=["freeze:heads=1"]).model_dump(mode="json")["branch"]
+
+
+def test_other_seeds_of_a_branch_leave_runs_of_their_own_seed(parent: RunDirectory, tmp_path: Path) -> None:
+    first = branch(parent.path, 5, do=["freeze:heads=1"], progress="off").branches[0]
+    [of_three] = branch(first.run, 9, seeds=[3], progress="off").branches
+    mine = execute(parent_config(seed=3), tmp_path)
+    held = branch(mine.path, 5, do=["freeze:heads=1"], progress="off").branches[0]
+    assert_continues(RunDirectory(of_three.run), RunDirectory(held.run), 9)
+
+
+def test_a_contradiction_of_what_goes_on_names_it(parent: RunDirectory) -> None:
+    first = branch(parent.path, 5, do=["freeze:heads=2"], progress="off").branches[0]
+    with pytest.raises(ConfigError, match=r"freeze all of them or none \(its parent holds freeze:heads=2\)"):
+        branch(first.run, 9, do=["tie:heads=2,3"], progress="off")
+
+
+def test_a_group_that_a_restricted_model_does_not_see(tmp_path: Path) -> None:
+    narrow = execute(parent_config(model__window=2), tmp_path)
+    for action in ("clamp:to=group3", "block:groups=1,2"):
+        with pytest.raises(ConfigError, match="the model sees 2 lags, none of group"):
+            branch(narrow.path, 9, do=[action], progress="off")
+    assert len(branch(narrow.path, 9, do=["clamp:heads=1:to=group1"], progress="off").branches) == 1
+
+
+def test_a_mistake_is_told_before_other_seeds_are_trained(parent: RunDirectory) -> None:
+    before = sorted(parent.path.parent.parent.glob("*/*"))
+    with pytest.raises(ConfigError, match="no head 7"):
+        branch(parent.path, 9, do=["freeze:heads=7"], seeds=[40, 41], progress="off")
+    assert sorted(parent.path.parent.parent.glob("*/*")) == before
+
+
 def test_changes_act_from_the_step_on(parent: RunDirectory) -> None:
     [other] = branch(parent.path, 9, changes={"task.m": 1.2, "train.lr": 0.5}, progress="off").branches
     assert other.trajectory["learning_rate"].values == pytest.approx(0.5)
+    assert "no action" not in str(other)
+    assert "task.m = 1.2, train.lr = 0.5" in str(other)
+    assert other.to_json()["changes"] == {"task.m": 1.2, "train.lr": 0.5}
     assert float(other.trajectory["excess_loss"][-1]) != float(other.parent_trajectory["excess_loss"][-1])
     with pytest.raises(ConfigError, match=r"model\.heads: a branch shares this with its parent"):
         branch(parent.path, 9, changes={"model.heads": 4})
@@ -124,6 +187,15 @@ def test_changes_act_from_the_step_on(parent: RunDirectory) -> None:
 def test_more_steps_than_the_parent(parent: RunDirectory) -> None:
     [longer] = branch(parent.path, 20, steps=30, progress="off").branches
     assert int(longer.trajectory.step[-1]) == 30
+
+
+def test_the_models_that_the_parent_is_compared_with_are_not_trained_again(tmp_path: Path) -> None:
+    whole = execute(parent_config(measure__windows=(2,)), tmp_path)
+    before = sorted(tmp_path.glob("*window*/*"))
+    [found] = branch(whole.path, 9, progress="off").branches
+    assert sorted(tmp_path.glob("*window*/*")) == before
+    assert len(before) == 1
+    assert_continues(RunDirectory(found.run), whole, 9)
 
 
 def test_the_same_branch_of_other_seeds(parent: RunDirectory) -> None:
@@ -161,6 +233,12 @@ def test_a_parent_that_is_gone_or_damaged(tmp_path: Path, capsys: pytest.Capture
         execute(wanted, tmp_path)
     assert main(["branch", str(whole.path), "--at", "9"]) == 2
     shutil.move(moved, whole.path)
+    kept = whole.path / f"checkpoint-{max(whole.checkpoints.steps()):08d}.safetensors"
+    before = kept.read_bytes()
+    kept.write_bytes(before[:-1] + bytes([before[-1] ^ 1]))
+    assert main(["branch", str(whole.path), "--at", str(max(whole.checkpoints.steps())), "-q"]) == 3
+    assert kept.name in capsys.readouterr().err.strip().splitlines()[-1]
+    kept.write_bytes(before)
     metrics = whole.metrics.path(whole.metrics.ends()[0])
     metrics.write_bytes(metrics.read_bytes()[:-1] + b"x")
     assert main(["branch", str(whole.path), "--at", "9", "-q"]) == 3
@@ -181,6 +259,21 @@ MISTAKES = {
     ("--at", "9", "--do", "tie:heads=1"): "heads must name at least two",
     ("--at", "9", "--steps", "5"): "ends before the branch begins at step 9",
     ("--at", "9", "--do", "scale"): "by is missing",
+    ("--at", "9", "--do", "scale:by=inf"): "by",
+    ("--at", "9", "--do", "perturb:size=0"): "size",
+    ("--at", "9", "--do", "perturb:heads=2:size=1:along=head2"): "there is no way towards itself",
+    ("--at", "9", "--do", "perturb:part=values:size=1:along=group2"): "is one of attention; drop part=values",
+    ("--at", "9", "--do", "copy:1->1"): "head 1 is its own copy already",
+    ("--at", "9", "--do", "copy:7->1"): "there is no head 7; give one of 1 to 3",
+    ("--at", "9", "--do", "block:lags=11"): "there is no lag 11; give one of 1 to 10",
+    ("--at", "9", "--do", "block:lags=1,2,3,4,5,6,7,8,9,10"): "no lag would be left to see",
+    ("--at", "9", "--do", "freeze:heads=1-2"): "heads",
+    ("--at", "9", "--do", "freeze:heads=0"): "heads",
+    ("--at", "-1"): "give one of 0 to 22",
+    ("--at", "9", "--do", "tie:heads=1,2", "freeze:heads=1"): "freeze all of them or none",
+    ("--at", "9", "--do", "freeze:heads=1", "tie:heads=1,2"): "freeze all of them or none",
+    ("--at", "9", "--do", "tie:heads=1,2", "tie:heads=2,3"): "name all heads that stay equal in one tie",
+    ("--at", "9", "--do", "tie", "perturb:heads=1:size=0.1"): "put perturb before tie",
 }
 
 

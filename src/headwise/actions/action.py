@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 from pydantic import Field
 
 from headwise.core.config import Config
+from headwise.task.config import group_lags
 
 if TYPE_CHECKING:
     from headwise.actions.overrides import Override
@@ -68,6 +69,10 @@ class Action(Config):
 class HeldAction(Action):
     """An action that goes on from the step of the branch until step `until`, or to the end of the branch."""
 
+    turn: ClassVar[int] = 0
+    """When it changes gradients and what the optimiser did: first what a pass leaves without a gradient, then ties (1),
+    which share gradients out, then what stands still (2)."""
+
     until: Annotated[int | None, Field(ge=1)] = None
 
     def active(self, step: int) -> bool:
@@ -106,6 +111,20 @@ def check_number(action: Action, what: str, given: int, most: int) -> None:
     """ValueError for a head, block or group beyond those that there are."""
     if given > most:
         raise ValueError(f"{action}: there is no {what} {given}; give one of 1 to {most}")
+
+
+def check_group(action: Action, group: int, model: ModelConfig, task: TaskConfig) -> None:
+    """ValueError for a group beyond those that there are, or of which the model sees no lag."""
+    check_number(action, "group", group, task.h)
+    if min(group_lags(task)[group - 1]) > furthest_lag(model, task):
+        raise ValueError(
+            f"{action}: the model sees {furthest_lag(model, task)} lags, none of group {group}; name another"
+        )
+
+
+def furthest_lag(model: ModelConfig, task: TaskConfig) -> int:
+    """The furthest lag that any query sees."""
+    return model.context or model.window or task.w + task.T - 1
 
 
 def _written(value: Any) -> str:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from headwise.actions.action import HeldAction, Numbers, check_number, learned_stream
-from headwise.actions.patterns import blocked
+from headwise.actions.action import HeldAction, Numbers, check_group, check_number, furthest_lag, learned_stream
+from headwise.actions.patterns import at_lags
+from headwise.task.config import group_lags
 
 if TYPE_CHECKING:
     from headwise.actions.overrides import Override
@@ -32,7 +33,13 @@ class Block(HeldAction):
         super().check(model, task)
         if not self.groups and not self.lags:
             raise ValueError(f"{self}: give the groups or the lags to mask, such as block:heads=1:groups=2")
-        check_number(self, "group", max(self.groups, default=1), task.h)
+        for group in self.groups:
+            check_group(self, group, model, task)
+        furthest = furthest_lag(model, task)
+        check_number(self, "lag", max(self.lags, default=1), furthest)
+        lags = {*self.lags, *(lag for group in self.groups for lag in group_lags(task)[group - 1])}
+        if lags.issuperset(range(1, furthest + 1)):
+            raise ValueError(f"{self}: no lag would be left to see; leave one of 1 to {furthest} unmasked")
 
     def only_on_reference(self, model: ModelConfig) -> str | None:
         by_position = model.positions == "one_hot" and model.score == "merged"
@@ -45,5 +52,5 @@ class Block(HeldAction):
         from headwise.actions.overrides import Override
 
         lags = {*self.lags, *(lag for group in self.groups for lag in subject.task.lags[group - 1])}
-        masked_SS = blocked(subject.decoder, sorted(lags))
+        masked_SS = at_lags(subject.decoder, sorted(lags))
         return [Override(block, head, masked_SS=masked_SS) for block, head in self.places(subject.decoder.config)]

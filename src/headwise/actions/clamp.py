@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from pydantic import field_validator
 
-from headwise.actions.action import HeldAction, check_number, learned_stream
+from headwise.actions.action import HeldAction, check_group, learned_stream
 from headwise.actions.patterns import group_pattern, uniform_pattern
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ class Clamp(HeldAction):
     def check(self, model: ModelConfig, task: TaskConfig) -> None:
         super().check(model, task)
         if self.to.startswith("group"):
-            check_number(self, "group", int(self.to.removeprefix("group")), task.h)
+            check_group(self, int(self.to.removeprefix("group")), model, task)
 
     def only_on_reference(self, model: ModelConfig) -> str | None:
         by_position = model.positions == "one_hot" and (model.score == "merged" or model.embedding == "one_hot")

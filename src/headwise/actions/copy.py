@@ -32,6 +32,8 @@ class Copy(Action):
         check_number(self, "head", self.source, model.heads)
         if self.heads == "all":
             raise ValueError(f"{self}: heads must name the heads that become head {self.source}")
+        if self.source in self.heads:
+            raise ValueError(f"{self}: head {self.source} is its own copy already; leave it out of heads")
 
     def edit(self, subject: Subject, *, index: int) -> None:
         for block, head in self.places(subject.decoder.config):

@@ -22,6 +22,7 @@ class Freeze(HeldAction):
     """
 
     name: ClassVar[str] = "freeze"
+    turn: ClassVar[int] = 2
 
     part: Part = "all"
 

@@ -10,7 +10,8 @@ import numpy as np
 import torch
 
 from headwise.actions.action import Action, HeldAction
-from headwise.actions.overrides import Override, applied
+from headwise.actions.config import BranchConfig
+from headwise.actions.overrides import Override, applied, combined
 from headwise.actions.subject import Subject
 from headwise.core.errors import ConfigError
 from headwise.model.config import ModelConfig
@@ -19,36 +20,43 @@ from headwise.model.engine import AttentionSummary, Engine, Visit
 PREFIX = "held."
 """Of the arrays in a checkpoint that belong to actions."""
 
+NONE: Mapping[str, np.ndarray] = {}
+
 
 class Held:
-    """Applies actions in the order in which they were given, and knows which of them still hold."""
+    """Applies the actions of a branch in their order, and knows which of them still hold."""
 
-    def __init__(self, actions: Sequence[Action], subject: Subject, *, path: str) -> None:
-        why = reference_reason(actions, subject.decoder.config)
+    def __init__(self, branch: BranchConfig, subject: Subject, *, path: str) -> None:
+        self.branch, self.subject = branch, subject
+        self.actions = branch.numbered()
+        why = self._steered()
         if why is not None and path != "reference":
             raise ConfigError(f"compute.path = {path}: {why}; pass --compute.path reference")
-        self.actions, self.subject = actions, subject
         self.now = subject.step
         self._kept: list[tuple[HeldAction, Any]] = []
         self._made: dict[tuple[int, ...], list[Override]] = {}
         subject.optimiser.register_step_pre_hook(lambda *given: self._before_step())
         subject.optimiser.register_step_post_hook(lambda *given: self._after_step())
 
-    def begin(self) -> None:
-        """At the step of the branch: every action's edit, in order."""
+    def begin(self, arrays: Mapping[str, np.ndarray] = NONE, numbers: Sequence[int] = ()) -> None:
+        """At the step of the branch: take over what goes on, then every action's edit, in order.
+
+        `arrays` are those of the parent's state and `numbers` those that the actions that go on have there.
+        """
+        own = len(self.branch.actions)
+        for name, value in self._kept_in(arrays).items():
+            number, _, place = name.partition(".")
+            if int(number) in numbers:
+                self.subject.constants[f"{own + numbers.index(int(number))}.{place}"] = value
         with torch.no_grad():
-            for index, action in enumerate(self.actions):
-                action.edit(self.subject, index=index)
+            for index, action in self.actions:
+                if index < own:
+                    action.edit(self.subject, index=index)
 
     def resume(self, arrays: Mapping[str, np.ndarray], step: int) -> None:
         """Go on after this many steps with the constants that a checkpoint kept."""
         self.now = step
-        device = self.subject.decoder.device
-        self.subject.constants = {
-            name.removeprefix(PREFIX): torch.from_numpy(value).to(device)
-            for name, value in arrays.items()
-            if name.startswith(PREFIX)
-        }
+        self.subject.constants = self._kept_in(arrays)
 
     def constants(self) -> dict[str, np.ndarray]:
         """What a checkpoint must keep."""
@@ -57,15 +65,13 @@ class Held:
     @contextmanager
     def overriding(self) -> Iterator[None]:
         """The model as the actions that hold now make it."""
-        found = self._overrides()
-        steered = reference_reason(self.actions, self.subject.decoder.config) is not None
-        with applied(self.subject.decoder, found, steered=steered):
+        with applied(self.subject.decoder, self._overrides(), steered=self._steered() is not None):
             yield
 
     def change_gradients(self) -> None:
         """After a backward pass, before clipping."""
         with torch.no_grad():
-            for _, action in self._active():
+            for action in sorted((action for _, action in self._active()), key=lambda action: action.turn):
                 action.gradients(self.subject)
 
     def complete_gradients(self) -> None:
@@ -80,7 +86,7 @@ class Held:
 
     def _after_step(self) -> None:
         with torch.no_grad():
-            for action, kept in reversed(self._kept):
+            for action, kept in sorted(self._kept, key=lambda one: one[0].turn):
                 action.after_step(self.subject, kept)
         self._kept = []
         self.now += 1
@@ -90,11 +96,23 @@ class Held:
         active = self._active()
         key = tuple(index for index, _ in active)
         if key not in self._made:
-            self._made[key] = [o for index, action in active for o in action.overrides(self.subject, index=index)]
+            found = [o for index, action in active for o in action.overrides(self.subject, index=index)]
+            self._made[key] = combined(self.subject.decoder, found)
         return self._made[key]
 
     def _active(self) -> list[tuple[int, HeldAction]]:
-        return [(i, a) for i, a in enumerate(self.actions) if isinstance(a, HeldAction) and a.active(self.now)]
+        return [(i, a) for i, a in self.actions if isinstance(a, HeldAction) and a.active(self.now)]
+
+    def _steered(self) -> str | None:
+        return reference_reason([action for _, action in self.actions], self.subject.decoder.config)
+
+    def _kept_in(self, arrays: Mapping[str, np.ndarray]) -> dict[str, torch.Tensor]:
+        device = self.subject.decoder.device
+        return {
+            name.removeprefix(PREFIX): torch.from_numpy(value).to(device)
+            for name, value in arrays.items()
+            if name.startswith(PREFIX)
+        }
 
 
 def reference_reason(actions: Sequence[Action], model: ModelConfig) -> str | None:

@@ -25,6 +25,7 @@ from headwise.actions.sham import Sham
 from headwise.actions.swap import Swap
 from headwise.actions.text import parse_action
 from headwise.actions.tie import Tie
+from headwise.actions.together import check_together
 from headwise.core.errors import ConfigError
 from headwise.core.seeds import Stream, generator
 from headwise.flow.config import FlowConfig, head_count
@@ -36,6 +37,8 @@ from headwise.flow.solve import integrate
 from headwise.flow.start import initial_logits
 from headwise.flow.systems import all_heads
 from headwise.flow.target import build_target
+from headwise.model.config import ModelConfig
+from headwise.task.config import TaskConfig
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -79,6 +82,7 @@ def branch_flow(
     legs = [(at, config.t_end, do)] if until is None else [(at, until, do), (until, config.t_end, then)]
     for start, end, texts in legs:
         actions = [_checked(text, config) for text in texts]
+        check_together(actions, _like(config))
         state = system.unpack(y)
         for index, action in enumerate(actions):
             state = _set(action, state, system, initial_logits(config, seed), seed=seed, index=index)
@@ -113,12 +117,16 @@ def _checked(text: str, config: FlowConfig) -> Action:
         isinstance(action, Ablate) and action.put == "mean"
     ):
         raise ConfigError(f"{action}: the flow takes noise and zero only")
-    most = head_count(config)
-    if action.heads != "all" and max(action.heads) > most:
-        raise ConfigError(f"{action}: there is no head {max(action.heads)}; give one of 1 to {most}")
-    if isinstance(action, Clamp) and action.to.startswith("group") and int(action.to[5:]) > config.h:
-        raise ConfigError(f"{action}: there is no group {action.to[5:]}; give one of 1 to {config.h}")
+    try:
+        action.check(_like(config), TaskConfig(h=config.h, w=config.h))
+    except ValueError as error:
+        raise ConfigError(str(error)) from None
     return action
+
+
+def _like(config: FlowConfig) -> ModelConfig:
+    """A model with the heads of the flow, in one block."""
+    return ModelConfig(heads=head_count(config))
 
 
 def _heads(action: Action, count: int) -> list[int]:

@@ -11,11 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
 
+from headwise.actions.patterns import visible
 from headwise.actions.slices import HeadSlice, head_slices
 from headwise.model.decoder import Decoder
 
@@ -38,9 +39,43 @@ class Override:
     written_O: Tensor | None = None
 
 
+def combined(decoder: Decoder, overrides: Sequence[Override]) -> list[Override]:
+    """One override for each head: of two patterns or two ablations the later counts, and masks add up.
+
+    A mask holds for a pattern too. A query that would see nothing else keeps what it sees; one that is left with
+    nothing of its pattern is even over what it may see.
+    """
+    found: dict[tuple[int, int], Override] = {}
+    for later in overrides:
+        place = (later.block, later.head)
+        before = found.get(place, Override(*place))
+        masks = [mask for mask in (before.masked_SS, later.masked_SS) if mask is not None]
+        found[place] = Override(
+            *place,
+            pattern_SS=before.pattern_SS if later.pattern_SS is None else later.pattern_SS,
+            masked_SS=torch.stack(masks).any(0) if masks else None,
+            silent=before.silent or later.silent,
+            written_O=later.written_O if later.silent else before.written_O,
+        )
+    return [one if one.masked_SS is None else _masked(one, visible(decoder)) for one in found.values()]
+
+
+def _masked(override: Override, seen_SS: Tensor) -> Override:
+    """What is masked where something is left to see, and the pattern without it."""
+    assert override.masked_SS is not None
+    hidden_SS = override.masked_SS & seen_SS
+    hidden_SS = hidden_SS & (seen_SS & ~hidden_SS).any(-1, keepdim=True)
+    if override.pattern_SS is None:
+        return replace(override, masked_SS=hidden_SS)
+    kept_SS = override.pattern_SS * ~hidden_SS
+    even_SS = (seen_SS & ~hidden_SS).to(kept_SS)
+    kept_SS = kept_SS.where(kept_SS.sum(-1, keepdim=True) > 0, even_SS)
+    return replace(override, masked_SS=hidden_SS, pattern_SS=kept_SS / kept_SS.sum(-1, keepdim=True))
+
+
 @contextmanager
 def applied(decoder: Decoder, overrides: Sequence[Override], *, steered: bool) -> Iterator[None]:
-    """The model with these overrides, in order; afterwards it is as before."""
+    """The model with these overrides, at most one for each head; afterwards it is as before."""
     replaced: list[tuple[HeadSlice, Tensor]] = []
 
     def put(piece: HeadSlice, value: Tensor) -> None:
@@ -83,7 +118,7 @@ class Steering:
             own = heads[override.head]
             if override.pattern_SS is not None:
                 own = override.pattern_SS[-queries:].log().to(own).expand_as(own)
-            if override.masked_SS is not None:
+            elif override.masked_SS is not None:
                 own = own.masked_fill(override.masked_SS[-queries:], -torch.inf)
             heads[override.head] = own
         return torch.stack(heads, dim=1)
@@ -106,7 +141,11 @@ def _weights(decoder: Decoder, piece: HeadSlice, override: Override) -> Tensor |
         return value
     if override.pattern_SS is not None and piece.name in ("score_HDD", "query_HED", "key_HED", "lag_HS"):
         if piece.name == "lag_HS":
-            return _by_lag(decoder, override.pattern_SS).log().clamp(min=-NOTHING).to(now)
+            by_lag = _by_lag(decoder, override.pattern_SS).log().clamp(min=-NOTHING)
+            # Queries too early for the pattern are even over the other lags, so masked ones lie lower still.
+            if override.masked_SS is not None:
+                by_lag = by_lag - NOTHING * _lags(decoder, override.masked_SS)
+            return by_lag.to(now)
         value = torch.zeros_like(now)
         if decoder.config.positions == "relative":
             return value

@@ -38,13 +38,10 @@ def group_pattern(task: Task, decoder: Decoder, group: int) -> Tensor:
     return (weights / total.clamp(min=1e-300)).where(total > 0, uniform_pattern(decoder))
 
 
-def blocked(decoder: Decoder, lags: Sequence[int]) -> Tensor:
-    """The (query, key) pairs at these lags, (S, S); a query that would see nothing else keeps what it sees."""
+def at_lags(decoder: Decoder, lags: Sequence[int]) -> Tensor:
+    """The (query, key) pairs at these lags, (S, S)."""
     lag_SS = decoder.layers[0].attention.lag_SS
-    hidden = (lag_SS[..., None] == lag_SS.new_tensor(list(lags))).any(-1)
-    seen = visible(decoder)
-    left = (seen & ~hidden).any(-1, keepdim=True)
-    return hidden & seen & left
+    return (lag_SS[..., None] == lag_SS.new_tensor(list(lags))).any(-1)
 
 
 def position_entries(decoder: Decoder, block: int, head: int) -> Tensor:

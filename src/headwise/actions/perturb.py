@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from pydantic import Field, field_validator
 
-from headwise.actions.action import Action, Part, check_number
+from headwise.actions.action import Action, Part, check_group, check_number
 from headwise.actions.patterns import group_pattern, position_entries
 from headwise.actions.slices import head_slices
 from headwise.core.seeds import Stream, generator
@@ -47,7 +47,14 @@ class Perturb(Action):
         if self.along is None:
             return
         what, number = self._direction()
-        check_number(self, what, number, model.heads if what == "head" else task.h)
+        if what == "head":
+            check_number(self, what, number, model.heads)
+        else:
+            check_group(self, number, model, task)
+        if what == "head" and self.heads == (number,):
+            raise ValueError(f"{self}: from head {number} there is no way towards itself; name another head")
+        if what == "group" and self.part == "values":
+            raise ValueError(f"{self}: a direction towards a group is one of attention; drop part=values")
         between = model.positions == "relative" or (model.positions == "one_hot" and model.score == "merged")
         if what == "group" and not between:
             raise ValueError(

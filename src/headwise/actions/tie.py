@@ -22,6 +22,7 @@ class Tie(HeldAction):
     """
 
     name: ClassVar[str] = "tie"
+    turn: ClassVar[int] = 1
 
     part: Part = "all"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -9,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from headwise.actions.action import HeldAction
 from headwise.actions.text import parse_action
+from headwise.actions.together import check_together
+from headwise.core.branch_words import done_in
 from headwise.core.config import NO_CHANGES
 from headwise.core.errors import ConfigError
 from headwise.core.keys import flatten
@@ -16,7 +19,7 @@ from headwise.core.named_options import named_options
 from headwise.core.seeds import refuse_no_seeds
 from headwise.store import OnDamage, RunDirectory, load_trajectory
 from headwise.store.given_source import given_source
-from headwise.study.config import RunConfig
+from headwise.study.config import BRANCH, RunConfig
 from headwise.study.shown_progress import Shown, shown_progress
 
 if TYPE_CHECKING:
@@ -39,17 +42,23 @@ class Branch:
     parent: Path
     step: int
     actions: tuple[str, ...]
+    held: tuple[str, ...]
+    """What its parent, a branch itself, held at this step and what therefore goes on."""
+    changes: Mapping[str, Any]
+    """Config keys that were given a value of their own."""
     trajectory: xr.Dataset = field(repr=False)
     parent_trajectory: xr.Dataset = field(repr=False)
 
     def to_json(self) -> dict[str, Any]:
-        """`run`, `parent`, `step`, `actions`, and at the last step `excess_loss` and the parent's at the same one."""
+        """`run`, `parent`, `step`, `actions`, `held`, `changes`, and the last `excess_loss`, also of its parent."""
         last, excess, before = self._ends()
         return {
             "run": str(self.run),
             "parent": str(self.parent),
             "step": self.step,
             "actions": list(self.actions),
+            "held": list(self.held),
+            "changes": dict(self.changes),
             "last_step": last,
             "excess_loss": excess,
             "parent_excess_loss": before,
@@ -57,7 +66,7 @@ class Branch:
 
     def __str__(self) -> str:
         last, excess, before = self._ends()
-        done = ", ".join(self.actions) or "nothing done"
+        done = done_in({"actions": self.actions, "held": self.held}, self.changes)
         compared = "" if before is None else f" (parent {before:.4f})"
         return (
             f"{self.run}\n  branch of {self.parent} at step {self.step}: {done}\n"
@@ -131,16 +140,15 @@ def branch(
     first = RunDirectory(given_source(run))
     config = stored_config(first)
     root = first.path.parent.parent
-    parents = [first]
-    if seeds is not None:
-        parents = []
-        for seed in seeds:
-            wanted = config.changed({"seed": seed})
-            parents.append(
-                execute(wanted, root, report=told, notify=notify, stop_asked=stop_asked, on_damage=on_damage)
-                if seed != config.seed
-                else first
-            )
+
+    def computed(wanted: RunConfig, parent: RunDirectory | None, place: Path | str = root) -> RunDirectory:
+        return execute(
+            wanted, place, report=told, notify=notify, stop_asked=stop_asked, on_damage=on_damage, parent=parent
+        )
+
+    branch_config(first, at, do=do, until=until, steps=steps, changes=changes)  # a mistake is told before anything runs
+    wanted_seeds = (config.seed,) if seeds is None else seeds
+    parents = [first if seed == config.seed else run_of_seed(first, seed, computed) for seed in wanted_seeds]
     found = []
     for parent in parents:
         wanted = branch_config(parent, at, do=do, until=until, steps=steps, changes=changes)
@@ -149,9 +157,7 @@ def branch(
             notify(cost_text(way_to(parent, at), at, parent=stored_config(parent), branch=wanted))
             if (why := reference_reason(wanted)) is not None:
                 notify(why)
-        finished = execute(
-            wanted, place, report=told, notify=notify, stop_asked=stop_asked, on_damage=on_damage, parent=parent
-        )
+        finished = computed(wanted, parent, place)
         assert wanted.branch is not None
         found.append(
             Branch(
@@ -159,11 +165,33 @@ def branch(
                 parent.path,
                 at,
                 wanted.branch.actions,
+                wanted.branch.held,
+                {key: _value(wanted, key) for key in flatten(changes, RunConfig)},
                 load_trajectory(finished.path),
                 load_trajectory(parent.path),
             )
         )
     return Branches(tuple(found))
+
+
+def _value(config: RunConfig, key: str) -> Any:
+    """What a config has under a dotted key, as JSON has it."""
+    return functools.reduce(lambda content, part: content[part], key.split("."), config.model_dump(mode="json"))
+
+
+def run_of_seed(
+    run: RunDirectory, seed: int, computed: Callable[[RunConfig, RunDirectory | None], RunDirectory]
+) -> RunDirectory:
+    """The same run of another seed; a branch leaves the run of that seed which corresponds to its own parent."""
+    from headwise.study.branch_parent import run_digest
+    from headwise.study.branch_start import parent_of, stored_config
+
+    config = stored_config(run).changed({"seed": seed})
+    if config.branch is None:
+        return computed(config, None)
+    parent = run_of_seed(parent_of(run, config), seed, computed)
+    about = {**config.branch.model_dump(), "parent": run_digest(parent)}
+    return computed(config.changed({"branch": about}), parent)
 
 
 def branch_config(
@@ -177,7 +205,7 @@ def branch_config(
 ) -> RunConfig:
     """The config of a branch: its parent's with the changes, the step and the actions."""
     from headwise.study.branch_parent import run_digest
-    from headwise.study.branch_start import reached, stored_config
+    from headwise.study.branch_start import going_on, reached, stored_config
 
     config = stored_config(parent)
     last = reached(parent)
@@ -192,9 +220,15 @@ def branch_config(
     if until is not None and not any("until=" in text for text in actions):
         raise ConfigError(f"--until {until}: no action holds anything that could end there; drop it")
     end = {} if steps is None else {"train.steps": steps}
-    name = config.experiment.removesuffix("-branch")[: 64 - len("-branch")] + "-branch"
-    about = {"parent": run_digest(parent), "step": at, "actions": actions}
+    name = config.experiment.removesuffix(BRANCH)[: 64 - len(BRANCH)] + BRANCH
+    held = tuple(str(action) for _, action in going_on(config, at))
+    about = {"parent": run_digest(parent), "step": at, "actions": actions, "held": held}
     wanted = config.changed({"experiment": name, "branch": about, **changes, **end})
+    assert wanted.branch is not None
+    try:
+        check_together(wanted.branch.parsed(), wanted.model)
+    except ConfigError as error:
+        raise ConfigError(f"{error}" + (f" (its parent holds {', '.join(held)})" if held else "")) from None
     return wanted if reference_reason(wanted) is None else wanted.changed({"compute.path": "reference"})
 
 

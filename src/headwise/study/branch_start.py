@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import torch
 
+from headwise.actions.action import HeldAction
 from headwise.core.config import validated
 from headwise.core.errors import ConfigError, CorruptData
 from headwise.store import Checkpoint, RunDirectory
@@ -113,11 +114,22 @@ def begin_branch(prepared: PreparedRun, parent: RunDirectory, *, notify: Callabl
     assert branch is not None
     assert prepared.held is not None
     before = stored_config(parent)
-    prepared.restore(state_at(parent, branch.step, notify=notify))
+    state = state_at(parent, branch.step, notify=notify)
+    prepared.restore(state)
     if before.train.lr != prepared.config.train.lr:
         for group in prepared.training.optimiser.param_groups:
             group["lr"] = prepared.config.train.lr
-    prepared.held.begin()
+    there = [(number, str(action)) for number, action in going_on(before, branch.step)]
+    numbers = []
+    for text in branch.held:  # in order, as two actions may have the same words and hold what they took at other steps
+        number, _ = there.pop([said for _, said in there].index(text))
+        numbers.append(number)
+    prepared.held.begin(state.arrays, numbers)
+
+
+def going_on(config: RunConfig, step: int) -> list[tuple[int, HeldAction]]:
+    """What a run, if it is a branch, still holds after `step` steps, by its number there."""
+    return [] if config.branch is None else config.branch.going_on(step, end=config.train.steps)
 
 
 def _comparison(run: RunDirectory, *, tolerance: float) -> Callable[[Training], None]:
@@ -145,8 +157,9 @@ def cost_text(way: Way, step: int, *, parent: RunConfig, branch: RunConfig) -> s
     about = readable(seconds_of_steps(parent, way.again) + seconds_of_steps(branch, ahead) + START_SECONDS)
     if way.again == 0:
         return f"branch at step {step}: {ahead} steps, about {about}"
+    again = "1 step is" if way.again == 1 else f"{way.again} steps are"
     source = "the beginning" if way.checkpoint is None else f"the checkpoint of step {way.checkpoint}"
     return (
-        f"branch at step {step}: {way.again} steps are computed again from {source}, then {ahead} steps, about {about} "
+        f"branch at step {step}: {again} computed again from {source}, then {ahead} steps, about {about} "
         "(runs with --train.keep_every keep more checkpoints)"
     )

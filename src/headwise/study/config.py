@@ -24,6 +24,9 @@ LARGEST_DATA = 8 * 2**30
 LARGEST_MODEL = 4 * 2**30
 """Bytes of tokens and of weights beyond which a config is surely a slip of the keyboard."""
 
+BRANCH = "-branch"
+"""How the name under which a branch is kept ends, after that of its parent."""
+
 YOUNGER_KEYS: tuple[tuple[str, str, Any], ...] = (
     # part of the config, its key, and the value with which results are those from before the key existed
     ("measure", "window_samples", None),
@@ -159,11 +162,13 @@ def config_hash(config: RunConfig) -> str:
 def window_config(config: RunConfig, window: int) -> RunConfig:
     """The restricted-context model that `config` is compared with: same training, windows of this size.
 
-    Its data are the same too unless `measure.window_samples` gives it more or fewer sequences.
+    Its data are the same too unless `measure.window_samples` gives it more or fewer sequences. A branch is compared
+    with the models of its parent, which are kept under the parent's name, unless it changes what these are trained on.
     """
+    name = config.experiment if config.branch is None else config.experiment.removesuffix(BRANCH)
     return config.changed(
         {
-            "experiment": f"{config.experiment}-window-{window}"[:64],
+            "experiment": f"{name}-window-{window}"[:64],
             "model.window": window,
             "model.context": None,
             "train.samples": config.measure.window_samples or config.train.samples,

@@ -55,7 +55,7 @@ class PreparedRun:
         self.training = Training(self.engine, config.train, own_optimiser=own.optimizer)
         self.held: Held | None = None
         if config.branch is not None:
-            self.held = Held(config.branch.parsed(), self._subject(config.branch.step), path=self.engine.name)
+            self.held = Held(config.branch, self._subject(config.branch.step), path=self.engine.name)
             self.engine = self.training.engine = HeldEngine(self.engine, self.held)
             self.training.first = config.branch.step
         self.evaluator = self._evaluator(windows)

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from headwise.core.branch_words import done_in
 from headwise.core.errors import ConfigError
 from headwise.core.keys import flatten
 from headwise.core.trajectory import attribute
@@ -69,7 +70,7 @@ def kind_of(member: Member) -> str:
     source = attribute(member.trajectory, "source")
     branch = attribute(member.trajectory, "branch")
     if isinstance(branch, dict):
-        return f"branch at step {branch['step']}: {', '.join(branch['actions']) or 'nothing done'}"
+        return f"branch at step {branch['step']}: {done_in(branch)}"
     if member.is_trained_here:
         own = attribute(member.trajectory, "own")
         parts = (attribute(member.trajectory, "model") or own["model"], own.get("task") or experiment)

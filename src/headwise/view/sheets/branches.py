@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from headwise.core.branch_words import done_in
 from headwise.core.errors import ConfigError
 from headwise.core.trajectory import attribute
 from headwise.view.labels import axis_label, time_label
@@ -81,7 +82,7 @@ def branch_name(branch: xr.Dataset, number: int) -> str:
     about = attribute(branch, "branch")
     if not isinstance(about, dict):
         raise ConfigError("a figure of branches shows a parent first and then its branches; one of them is no branch")
-    return f"{number}: {', '.join(about['actions']) or 'nothing done'}"
+    return f"{number}: {done_in(about)}"
 
 
 def shared(parent: xr.Dataset, branch: xr.Dataset, name: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
