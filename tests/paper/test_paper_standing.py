@@ -19,6 +19,7 @@ from headwise.paper.scale import Size
 from headwise.paper.standing import standing, stands
 from headwise.paper.verdict import Judgement, Verdict, decide
 from headwise.paper.verdict_file import add_verdicts, read_verdicts
+from headwise.paper.verdicts import Verdicts
 
 LATER = "2100-01-01T00:00:00+00:00"
 NAMES = ("order", "weight-decay", "fig-overview")
@@ -82,6 +83,11 @@ def test_the_first_folder_that_has_an_entry_counts(tmp_path: Path) -> None:
     assert found.verdicts["order", "published"].outcome == "reproduced"
     quick = replace(plan, scale="quick")
     assert not standing(quick, [tmp_path / "one", tmp_path / "two"]).folders
+
+
+def test_the_summary_tells_what_has_not_run_from_what_cannot_be_decided() -> None:
+    open_ones = verdict("alpha", held=None), replace(verdict("weight-decay", held=None), runs={})
+    assert Verdicts((verdict(), *open_ones)).summary == "3 verdicts: 1 reproduced, 1 inconclusive, 1 not run"
 
 
 def test_missing_runs_are_named_once_with_what_waits_for_them(tmp_path: Path) -> None:
@@ -175,3 +181,18 @@ def test_causal_claims_refuse_what_they_would_ignore(tmp_path: Path, capsys: pyt
         assert main(["reproduce", "--set", "causal", *option, "--out", str(tmp_path / "runs")]) == 2
         assert option[0] in capsys.readouterr().err
     assert not (tmp_path / "runs").exists()
+
+
+def test_the_script_names_every_trained_claim_of_the_figures_task() -> None:
+    """A claim that is new to the manifest has to be given its place in the order."""
+    words = (Path(__file__).parents[2] / "scripts" / "paper-scale").read_text(encoding="utf-8")
+    lines = [text.partition("#")[0] for text in words.replace("\\\n", " ").splitlines()]
+    listed = " ".join(text for text in lines if text.startswith("part ") and "--preset" not in text)
+    arrays = words.replace("\n    ", " ")
+    for name in ("full", "reverse", "minimal"):
+        members = arrays.partition(f"\n{name}=(")[2].partition(")")[0]
+        listed = listed.replace(f'"${{{name}[@]}}"', members)
+    named = set(listed.split())
+    trained = {name for name, entry in ENTRIES.items() if entry.experiments and "published" in entry.presets}
+    assert trained <= named, sorted(trained - named)
+    assert named - set(ENTRIES) <= {"part", "--seeds", "6", "--all"}
