@@ -1,8 +1,8 @@
 """Where dropout acts in the full decoder behind the figures: candidates on their task, beside what was published.
 
 Each candidate is trained as the figures were, 1000 steps with batch 3000; a row is added as soon as a run is done, and
-what is there already is not computed again, among it the runs of scripts/paper-scale. Without dropout on the embeddings a
-run takes six minutes of one core, with it eighteen.
+what is there already is not computed again, among it the runs of scripts/paper-scale. Without dropout on the embeddings
+a run takes six minutes of one core, with it eighteen.
 
     python scripts/full_decoder.py --out runs/full-decoder
     python scripts/full_decoder.py --out runs/paper --candidates "attention weights at 0.1" --runs full --seeds 6 7 8
