@@ -112,6 +112,16 @@ def test_the_claims_concerned_are_those_about_stages_order_competition_and_offsh
     assert "windows" in names
 
 
+@pytest.mark.parametrize("name", ["overlap-order", "early-stop", "early-stop-ample", "overfit-structure"])
+def test_what_compares_runs_says_nothing_for_runs_without_stages(name: str) -> None:
+    """Two controls differ in nothing that these claims speak of; some cannot even be read."""
+    claim = ENTRIES[name]
+    assert isinstance(claim, Claim)
+    for kind in CONTROLS:
+        runs = {n: control(kind, c.task, c.model.heads) for n, c in configs(claim, "published").items()}
+        assert claim.judge(Case("published", "paper", 0, runs)).passed is not True, kind
+
+
 @pytest.mark.parametrize("name", ["all logits", "one head"])
 def test_heads_that_never_divide_the_groups_are_not_specialised(name: str) -> None:
     task = experiment("minimal", "published").task

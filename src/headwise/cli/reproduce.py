@@ -61,7 +61,18 @@ def add(parser: argparse.ArgumentParser) -> None:
         action="store_const",
         const="leave",
         default="compute",
-        help="say which runs are missing and judge what is there",
+        help="say what is decided and which runs are missing, and judge what is there",
+    )
+    parser.add_argument(
+        "--undecided",
+        action="store_true",
+        help="leave out what --into or --stored has: verdicts by the present tests on these seeds, and figures of them",
+    )
+    parser.add_argument(
+        "--stored",
+        type=path_argument,
+        metavar="DIR",
+        help="results that others computed (default: results/paper, results/quick)",
     )
     add_json(parser, "the verdicts")
     add_quiet(parser)
@@ -92,6 +103,8 @@ def run(arguments: argparse.Namespace, extra: list[str]) -> int:
         out=arguments.out,
         into=arguments.into,
         missing=arguments.missing,
+        undecided=arguments.undecided,
+        stored=arguments.stored,
         notify=say,
         progress=quietly(arguments),
         while_computing=stop_on_signal,
@@ -105,6 +118,14 @@ def run(arguments: argparse.Namespace, extra: list[str]) -> int:
 
 
 def _causal(arguments: argparse.Namespace) -> int:
+    given = {
+        "--dry-run": arguments.missing == "leave",
+        "--undecided": arguments.undecided,
+        "--stored": arguments.stored is not None,
+        "--run": arguments.run is not None,
+    }
+    if ignored := [option for option, there in given.items() if there]:
+        raise ConfigError(f"--set causal has no {', '.join(ignored)}; leave it out, or --set")
     from headwise.paper.causal.run import reproduce_causal
 
     with stop_on_signal() as stop_asked:

@@ -30,16 +30,18 @@ def decimals(low: float, high: float) -> int | None:
 
 
 def rounded(value: float, places: int | None = None) -> str:
-    """A number to a decimal place, or to a few significant digits without one.
+    """A number to a decimal place, or to a few significant digits without one; a small count stays a count.
 
-    >>> rounded(0.3882, 2), rounded(346.2, -1), rounded(1.42e-14), rounded(1234.5), rounded(0.0)
-    ('0.39', '350', '1.4e-14', '1200', '0')
+    >>> rounded(0.3882, 2), rounded(346.2, -1), rounded(1.42e-14), rounded(1234.5), rounded(0.0), rounded(5.0)
+    ('0.39', '350', '1.4e-14', '1200', '0', '5')
     """
     if not math.isfinite(value):
         return str(value)
     if value == 0:
         return "0" if places is None or places <= 0 else f"{0:.{places}f}"
     exponent = math.floor(math.log10(abs(value)))
+    if places is None and value == int(value) and abs(value) < 10**FEW:
+        return str(int(value))
     if places is None:
         places = FEW - 1 - exponent
     if SMALL <= abs(value) < LARGE or places < -exponent:

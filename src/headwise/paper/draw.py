@@ -26,12 +26,16 @@ NAME = "figures.json"
 
 @dataclass(frozen=True)
 class Drawn:
-    """A figure or table in a folder: its entry in the manifest, reading and scale, and the picture."""
+    """A figure or table in a folder: its entry in the manifest, reading and scale, the picture, and the seeds it shows.
+
+    Lists written before seeds were kept name none.
+    """
 
     name: str
     preset: str
     scale: str
     picture: Path
+    seeds: tuple[int, ...] = ()
 
 
 def draw_all(plan: Plan, into: Path, notify: Callable[[str], None] = lambda line: None) -> list[Drawn]:
@@ -53,7 +57,7 @@ def draw_all(plan: Plan, into: Path, notify: Callable[[str], None] = lambda line
             continue
         stem = into / f"{entry.name}-{preset}"
         picture, *_ = write_sheet(sheet, f"{stem}.png", f"{stem}.pdf")
-        drawn.append(Drawn(entry.name, preset, plan.scale, picture))
+        drawn.append(Drawn(entry.name, preset, plan.scale, picture, evidence.seeds))
         notify(f"wrote {stem}.png, .pdf and .csv")
     return drawn
 
@@ -84,6 +88,7 @@ def read_figures(into: Path) -> list[Drawn]:
                 reading_of(item["preset"], None) if document["schema"] == 1 else item["preset"],
                 item["scale"],
                 into / item["picture"],
+                tuple(map(int, item.get("seeds", ()))),
             )
             for item in document["figures"]
         ]
@@ -93,4 +98,10 @@ def read_figures(into: Path) -> list[Drawn]:
 
 
 def _to_item(one: Drawn) -> dict[str, Any]:
-    return {"name": one.name, "preset": one.preset, "scale": one.scale, "picture": one.picture.name}
+    return {
+        "name": one.name,
+        "preset": one.preset,
+        "scale": one.scale,
+        "picture": one.picture.name,
+        "seeds": list(one.seeds),
+    }

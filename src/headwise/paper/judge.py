@@ -100,7 +100,7 @@ def _other_seeds(plan: Plan, claim: Claim, preset: Preset, seed: int) -> dict[st
 
 
 def dates_of(paths: Sequence[Path]) -> dict[str, Any]:
-    """With which commits runs were computed and when they ended; nothing where none has."""
+    """How many of these runs have ended, when, and with which commits; nothing where none has."""
     manifests = []
     for path in dict.fromkeys(paths):
         with suppress(CorruptData):  # a damaged run is not judged, and its seed says so
@@ -108,7 +108,7 @@ def dates_of(paths: Sequence[Path]) -> dict[str, Any]:
                 manifests.append(manifest)
     ended = sorted(str(manifest["ended"]) for manifest in manifests if manifest.get("ended"))
     commits = sorted({str(manifest["commit"]) for manifest in manifests if manifest.get("commit")})
-    return {"commits": commits, "first_ended": ended[0], "last_ended": ended[-1]} if ended else {}
+    return {"count": len(ended), "commits": commits, "first_ended": ended[0], "last_ended": ended[-1]} if ended else {}
 
 
 def judge_run(path: Path, claims: Sequence[Claim]) -> list[Verdict]:

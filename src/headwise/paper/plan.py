@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,6 +12,9 @@ from headwise.study.config import Preset, RunConfig
 from headwise.study.cost import estimate_seconds, estimate_wall, readable
 from headwise.study.many import missing, with_prerequisites
 from headwise.study.run_location import run_location
+
+Pair = tuple[str, Preset]
+"""The name of an entry, and a reading."""
 
 USUAL = 3
 COSTLY = 1
@@ -35,15 +38,19 @@ class Plan:
     out: Path
     everything: bool = False
     """Whether the entries are all there are; of redrawn tasks then only what runs in minutes is part."""
+    left_out: frozenset[Pair] = frozenset()
+    """What is decided elsewhere, and no part of this plan."""
 
     def pairs(self) -> Iterator[tuple[Claim | Figure, Preset]]:
         """Every entry under every reading it has."""
         for entry in self.entries:
             for preset in self.presets:
-                if preset in entry.presets and not (self.everything and self._left_out(entry, preset)):
+                if preset not in entry.presets or (entry.name, preset) in self.left_out:
+                    continue
+                if not (self.everything and self._only_when_named(entry, preset)):
                     yield entry, preset
 
-    def _left_out(self, entry: Claim | Figure, preset: Preset) -> bool:
+    def _only_when_named(self, entry: Claim | Figure, preset: Preset) -> bool:
         """Restricted contexts, the full decoder and several blocks on redrawn tasks are computed only when named."""
         if preset != "redrawn" or self.seeds is not None:
             return False
@@ -80,16 +87,19 @@ class Plan:
         """The runs that have not ended yet."""
         return missing(self.runs(), self.out)
 
-    def incomplete(self, unfinished: Sequence[RunConfig]) -> set[tuple[str, Preset]]:
-        """Names and readings of the entries that need one of these runs."""
+    def incomplete(self, unfinished: Sequence[RunConfig]) -> dict[Pair, list[RunConfig]]:
+        """Entries that need one of these runs, by name and reading, with what has to run for them."""
         waiting = {run_location(config, self.out) for config in unfinished}
-        return {
-            (entry.name, preset)
-            for entry, preset in self.pairs()
-            for seed in self.seeds_of(entry, preset)
-            for config in entry.configs(preset, self.scale, seed).values()
-            if run_location(config, self.out) in waiting
-        }
+
+        def left(configs: Iterable[RunConfig]) -> list[RunConfig]:
+            return [config for config in configs if run_location(config, self.out) in waiting]
+
+        found: dict[Pair, list[RunConfig]] = {}
+        for entry, preset in self.pairs():
+            for seed in self.seeds_of(entry, preset):
+                if own := left(entry.configs(preset, self.scale, seed).values()):
+                    found.setdefault((entry.name, preset), []).extend(left(with_prerequisites(own)))
+        return found
 
 
 def costly(config: RunConfig) -> bool:
@@ -108,9 +118,36 @@ def cost(entry: Claim | Figure, scale: Scale, preset: Preset = "published") -> f
 def describe(plan: Plan, unfinished: Sequence[RunConfig], workers: int) -> str:
     """One line: how many runs, how many are there, how long the rest takes."""
     total = len(plan.runs())
-    exact = sum(not entry.experiments for entry, _ in plan.pairs())
+    entries = list(plan.pairs())
+    exact = sum(not entry.experiments for entry, _ in entries)
     seconds = estimate_wall(unfinished, workers) + 20.0 * exact
     return (
-        f"{sum(1 for _ in plan.pairs())} entries need {total} runs: {total - len(unfinished)} finished, "
-        f"{len(unfinished)} to compute, about {readable(seconds)} on {workers} worker{'s' if workers > 1 else ''}"
+        f"{len(entries)} {'entry needs' if len(entries) == 1 else 'entries need'} {total} runs: "
+        f"{total - len(unfinished)} finished, {len(unfinished)} to compute, about {readable(seconds)} on "
+        f"{workers} worker{'s' if workers > 1 else ''}"
     )
+
+
+def describe_missing(plan: Plan, unfinished: Sequence[RunConfig]) -> list[str]:
+    """Lines that name the runs that are missing, seeds together, and what waits for them, the quickest to get first."""
+    runs: dict[tuple[str, Preset], list[RunConfig]] = {}
+    for config in unfinished:
+        runs.setdefault((config.experiment, config.preset), []).append(config)
+    lines = [
+        f"missing: {name} ({preset}) {_seeds(configs)}, about {readable(estimate_seconds(configs[0]))} of one core"
+        f"{' each' if len(configs) > 1 else ''}"
+        for (name, preset), configs in runs.items()
+    ]
+    waiting: dict[tuple[float, str], list[str]] = {}
+    for (name, preset), configs in plan.incomplete(unfinished).items():
+        seconds = sum(map(estimate_seconds, configs))
+        needed = ", ".join(dict.fromkeys(config.experiment for config in configs if config.model.window is None))
+        waiting.setdefault((seconds, f"({preset}) for {needed}"), []).append(name)
+    for (seconds, needed), names in sorted(waiting.items()):
+        verb = "waits" if len(names) == 1 else "wait"
+        lines.append(f"{verb}: {', '.join(names)} {needed}, about {readable(seconds)} of one core")
+    return lines
+
+
+def _seeds(configs: Sequence[RunConfig]) -> str:
+    return f"seed{'s' if len(configs) > 1 else ''} {', '.join(str(config.seed) for config in configs)}"

@@ -15,13 +15,13 @@ from headwise.paper.compute import compute_runs
 from headwise.paper.entry import Claim
 from headwise.paper.judge import judge_run
 from headwise.paper.manifest import ENTRIES, HEADLINE, select
-from headwise.paper.plan import Plan, describe
+from headwise.paper.plan import Plan, describe, describe_missing
 from headwise.paper.results import write_results
 from headwise.paper.scale import Scale
+from headwise.paper.standing import Standing, describe_standing, standing, without
 from headwise.paper.verdicts import Verdicts
 from headwise.store import check_writable
 from headwise.study.config import Preset
-from headwise.study.cost import estimate_seconds, readable
 from headwise.study.many import Outcome, StopAsked, never
 
 ON_ONE_RUN = ("order", "competition", "offshoot", "specialisation")
@@ -65,6 +65,8 @@ def reproduce(
     out: Path | str = "runs",
     into: Path | str = "reproduction",
     missing: Literal["compute", "leave"] = "compute",
+    undecided: bool = False,
+    stored: Path | str | None = None,
     notify: Callable[[str], None] = lambda line: None,
     progress: Callable[[str], None] = lambda line: None,
     while_computing: Callable[[], AbstractContextManager[StopAsked]] = lambda: nullcontext(never),
@@ -72,7 +74,9 @@ def reproduce(
     """Verdicts and figures of the named claims and figures, of all of them ("all"), or of the headline set.
 
     Runs are kept under `out` and computed only where they are missing; with `missing="leave"` none is computed, and
-    what is there is judged. Verdicts, figures and the page go into the folder `into`. Unless `seeds` are given
+    what is there is judged. Verdicts, figures and the page go into the folder `into`. With `undecided` what stands
+    in `into` or in the folder `stored` (by default `results/quick` or `results/paper`) is left out: verdicts by the
+    present tests on these seeds, and figures of them, which need no run any more. Unless `seeds` are given
     they are three, one for variations of the full decoder and five for redrawn tasks at paper scale; they begin at 0,
     and at paper scale at 6, as nobody had seen those runs when the tests were fixed. "all" leaves out the full decoder
     and restricted contexts on redrawn tasks, which are computed when named. `notify` is called with lines about the
@@ -105,13 +109,18 @@ def reproduce(
     into = Path(into)
     check_writable(plan.out)
     check_writable(into, "--into")
+    asked = plan
+    known = known_already(plan, [into, stored_folder(stored, scale)], undecided=undecided, leave=missing == "leave")
+    plan = without(plan, known)
+    for line in describe_standing(known, left=sum(1 for _ in plan.pairs())):
+        notify(line)
     unfinished = plan.unfinished()
-    notify(describe(plan, unfinished, workers))
+    if any(plan.pairs()):
+        notify(describe(plan, unfinished, workers))
     failed: list[Outcome] = []
     if missing == "leave":
-        for config in unfinished:
-            cost = readable(estimate_seconds(config))
-            notify(f"missing: {config.experiment} ({config.preset}) seed {config.seed}, about {cost} of one core")
+        for line in describe_missing(plan, unfinished):
+            notify(line)
     elif unfinished:
         with while_computing() as stop_asked:
             failed = compute_runs(
@@ -124,7 +133,31 @@ def reproduce(
         missing=unfinished if missing == "leave" else (),
         notify=progress,
     )
-    return Reproduction(Verdicts(tuple(results.verdicts)), results.file, results.page, tuple(failed))
+    found = {(one.claim, one.preset): one for one in results.verdicts} | known.verdicts
+    shown = [found[entry.name, preset] for entry, preset in asked.pairs() if isinstance(entry, Claim)]
+    return Reproduction(Verdicts(tuple(shown)), results.file, results.page, tuple(failed))
+
+
+def stored_folder(given: Path | str | None, scale: Scale) -> Path:
+    """The folder of results that others have computed: the one given, or that of this scale below `results`."""
+    if given is not None and not Path(given).is_dir():
+        raise ConfigError(f"--stored {given} is no folder; name one that holds verdicts.json")
+    return Path("results", scale) if given is None else Path(given)
+
+
+def known_already(plan: Plan, folders: Sequence[Path], *, undecided: bool, leave: bool) -> Standing:
+    """What stands and is not made again: all of it where only the undecided is asked for.
+
+    Where nothing is computed it is what could not be judged from its runs, because they are gone or none are needed.
+    """
+    if not undecided and not leave:
+        return Standing({}, {})
+    found = standing(plan, folders)
+    if undecided:
+        return found
+    waiting = plan.incomplete(plan.unfinished())
+    exact = {entry.name for entry in plan.entries if not entry.experiments}
+    return found.only([pair for pair in found.folders if pair in waiting or pair[0] in exact])
 
 
 def judge(run: Path | str, names: Sequence[str] = ()) -> Verdicts:

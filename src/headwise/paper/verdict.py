@@ -57,7 +57,7 @@ class Verdict:
     test: Mapping[str, Any] = field(default_factory=dict)
     """`digest`, `commit` and `date` of the test as it judged; empty in verdicts of earlier tests."""
     runs: Mapping[str, Any] = field(default_factory=dict)
-    """`commits`, `first_ended` and `last_ended` of the runs judged; empty where nothing was trained."""
+    """`count`, `commits`, `first_ended` and `last_ended` of the runs judged; empty where nothing was trained."""
 
     @property
     def of(self) -> int:

@@ -38,9 +38,9 @@ class Verdicts:
 
     @property
     def summary(self) -> str:
-        """How many claims came out which way."""
-        counts = Counter(one.outcome for one in self)
-        parts = ", ".join(f"{counts[outcome]} {outcome}" for outcome in OUTCOMES if counts[outcome])
+        """How many claims came out which way; those that nothing has run for are named apart."""
+        counts = Counter("not run" if not_run(one) else one.outcome for one in self)
+        parts = ", ".join(f"{counts[outcome]} {outcome}" for outcome in (*OUTCOMES, "not run") if counts[outcome])
         return f"{len(self)} verdict{'s' if len(self) > 1 else ''}: {parts}"
 
 
@@ -65,6 +65,12 @@ def verdict_text(verdict: Verdict) -> str:
         notes = verdict.notes.items()
         lines += [wrap(f"seed {seed}: {note}", indent="  ", hanging="    ") for seed, note in notes]
     return "\n".join(lines)
+
+
+def not_run(verdict: Verdict) -> bool:
+    """Whether a verdict waits for runs none of which has ended."""
+    claim = ENTRIES.get(verdict.claim)
+    return verdict.outcome == "inconclusive" and claim is not None and bool(claim.experiments) and not verdict.runs
 
 
 def seeds_text(verdict: Verdict) -> str:

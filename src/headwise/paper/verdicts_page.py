@@ -94,7 +94,7 @@ def shown_statement(statement: Mapping[str, Any]) -> ShownStatement:
 
 def illustrations(plan: Plan) -> list[Figure]:
     """Losses of the runs behind each claim of the plan that no figure of the manifest shows."""
-    claims = [entry for entry in plan.entries if isinstance(entry, Claim)]
+    claims = dict.fromkeys(entry for entry, _ in plan.pairs() if isinstance(entry, Claim))
     return [illustration(claim) for claim in claims if claim.experiments and not figures_of(claim)]
 
 

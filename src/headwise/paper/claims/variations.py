@@ -104,7 +104,7 @@ def judge_overlap_order(case: Case) -> Judgement:
 def judge_depth(case: Case, name: str, single: str) -> Judgement:
     """Stages as before, and the first one takes a smaller share of the time than with one block.
 
-    How near the first predictor the run comes is not asked for: less pronounced is what the claim says.
+    Less pronounced is read as shorter: the run has to come as near to the first predictor as any run with stages.
     """
     deep, flat = passage(case.runs[name]), passage(case.runs[single])
     if isinstance(deep, str) or isinstance(flat, str):

@@ -1,0 +1,198 @@
+"""What stored results have decided is neither computed nor judged again, as long as it answers for what is asked."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from headwise.cli.main import main
+from headwise.paper import runs, scale
+from headwise.paper.dated_tests import dated_test
+from headwise.paper.entry import Claim
+from headwise.paper.manifest import ENTRIES
+from headwise.paper.plan import Plan, describe_missing
+from headwise.paper.scale import Size
+from headwise.paper.standing import standing, stands
+from headwise.paper.verdict import Judgement, Verdict, decide
+from headwise.paper.verdict_file import add_verdicts, read_verdicts
+from headwise.paper.verdicts import Verdicts
+
+LATER = "2100-01-01T00:00:00+00:00"
+NAMES = ("order", "weight-decay", "fig-overview")
+
+
+def claim(name: str = "order") -> Claim:
+    found = ENTRIES[name]
+    assert isinstance(found, Claim)
+    return found
+
+
+def verdict(name: str = "order", seeds: tuple[int, ...] = (6, 7, 8), *, held: bool | None = True) -> Verdict:
+    """A verdict by the present test on runs that ended after it was fixed."""
+    runs = {"count": len(seeds) * len(claim(name).experiments), "first_ended": LATER, "last_ended": LATER}
+    return decide(
+        {seed: Judgement(held, 0.5 if held is not None else None, "") for seed in seeds},
+        claim=name,
+        preset="published",
+        scale="paper",
+        quantity="",
+        threshold="",
+        published=None,
+        test=dated_test(claim(name)),
+        runs=runs,
+    )
+
+
+@pytest.mark.parametrize("held", [True, False, None])
+def test_a_verdict_stands_on_its_seeds_whatever_it_says(held: bool | None) -> None:
+    for seeds in ((6, 7, 8), (7,)):
+        assert stands(verdict(held=held), claim(), seeds)
+    assert not stands(verdict(held=held), claim(), (6, 7, 8, 9))
+
+
+def test_a_verdict_of_another_test_or_of_older_runs_does_not_stand() -> None:
+    whole = verdict()
+    assert not stands(replace(whole, test={**whole.test, "digest": "0" * 16}), claim(), (6,))
+    assert not stands(replace(whole, test={}), claim(), (6,))
+    older = "2000-01-01T00:00:00+00:00"
+    assert not stands(replace(whole, runs={**whole.runs, "first_ended": older}), claim(), (6,))
+
+
+def test_a_verdict_that_lacked_runs_does_not_stand() -> None:
+    for held in (True, None):
+        whole = verdict(held=held)
+        assert not stands(replace(whole, runs={**whole.runs, "count": 2}), claim(), (6,))
+    unknown = {"first_ended": LATER, "last_ended": LATER}
+    assert stands(replace(verdict(), runs=unknown), claim(), (6,))
+    assert not stands(replace(verdict(held=None), runs=unknown), claim(), (6,))
+
+
+def test_the_first_folder_that_has_an_entry_counts(tmp_path: Path) -> None:
+    add_verdicts([verdict()], tmp_path / "one")
+    add_verdicts([verdict(held=False), verdict("weight-decay")], tmp_path / "two")
+    plan = Plan((claim(), claim("weight-decay"), claim("alpha")), ("published",), "paper", None, tmp_path / "runs")
+    found = standing(plan, [tmp_path / "one", tmp_path / "two"])
+    assert found.folders == {
+        ("order", "published"): tmp_path / "one",
+        ("weight-decay", "published"): tmp_path / "two",
+    }
+    assert found.verdicts["order", "published"].outcome == "reproduced"
+    quick = replace(plan, scale="quick")
+    assert not standing(quick, [tmp_path / "one", tmp_path / "two"]).folders
+
+
+def test_the_summary_tells_what_has_not_run_from_what_cannot_be_decided() -> None:
+    open_ones = verdict("alpha", held=None), replace(verdict("weight-decay", held=None), runs={})
+    assert Verdicts((verdict(), *open_ones)).summary == "3 verdicts: 1 reproduced, 1 inconclusive, 1 not run"
+
+
+def test_missing_runs_are_named_once_with_what_waits_for_them(tmp_path: Path) -> None:
+    plan = Plan((claim(), claim("weight-decay")), ("published",), "paper", None, tmp_path)
+    lines = describe_missing(plan, plan.unfinished())
+    assert [line.partition(", about")[0] for line in lines] == [
+        "missing: minimal (published) seeds 6, 7, 8",
+        "missing: no-weight-decay (published) seeds 6, 7, 8",
+        "waits: order (published) for minimal",
+        "waits: weight-decay (published) for minimal, no-weight-decay",
+    ]
+
+
+@pytest.fixture
+def tiny(monkeypatch: pytest.MonkeyPatch, short_fits: None) -> None:
+    """Every quick run in about a second."""
+    monkeypatch.setitem(scale.MINIMAL, "quick", Size(30, 20, 30, 5))
+
+
+def line(tmp_path: Path, *more: str) -> list[str]:
+    return [
+        "reproduce", *NAMES, *more, "--seeds", "0..1", "--workers", "1", "--out", str(tmp_path / "runs"),
+        "--into", str(tmp_path / "into"), "-q", "--json",
+    ]  # fmt: skip
+
+
+@pytest.mark.usefixtures("tiny")
+def test_what_stands_needs_no_run_any_more(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Two machines: what the first one decided, the second one neither computes nor takes for missing."""
+    into = tmp_path / "into"
+    assert main(line(tmp_path)) == 0
+    first = json.loads(capsys.readouterr().out)["verdicts"]
+    shutil.rmtree(tmp_path / "runs")
+    runs._trajectory.cache_clear()
+
+    assert main(line(tmp_path, "--dry-run")) == 0
+    out, err = capsys.readouterr()
+    assert json.loads(out)["verdicts"] == first
+    assert "3 of 3 entries stand" in err
+    assert "nothing is missing" in err
+    assert "missing: " not in err
+
+    assert main(line(tmp_path, "--undecided")) == 0
+    out, err = capsys.readouterr()
+    assert json.loads(out)["verdicts"] == first
+    assert not (tmp_path / "runs").exists()
+
+    kept = read_verdicts(into / "verdicts.json")
+    changed = [replace(one, test={**one.test, "digest": "0"}) if one.claim == "weight-decay" else one for one in kept]
+    add_verdicts(changed, into)
+    assert main(line(tmp_path, "--dry-run")) == 0
+    _, err = capsys.readouterr()
+    assert "2 of 3 entries stand" in err
+    assert "1 entry needs 4 runs: 0 finished, 4 to compute" in err
+    assert "waits: weight-decay (published) for minimal, no-weight-decay" in err
+
+
+@pytest.mark.usefixtures("tiny")
+def test_results_of_others_are_counted_and_not_touched(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(line(tmp_path)) == 0
+    first = json.loads(capsys.readouterr().out)["verdicts"]
+    theirs = (tmp_path / "into").rename(tmp_path / "theirs")
+    before = {path: path.stat().st_mtime_ns for path in theirs.iterdir()}
+    shutil.rmtree(tmp_path / "runs")
+    runs._trajectory.cache_clear()
+    assert main(line(tmp_path, "--undecided", "--stored", str(theirs))) == 0
+    out, err = capsys.readouterr()
+    assert json.loads(out)["verdicts"] == first
+    assert f"3 of 3 entries stand in {theirs}" in err
+    assert {path: path.stat().st_mtime_ns for path in theirs.iterdir()} == before
+    assert not (tmp_path / "runs").exists()
+    assert main(line(tmp_path, "--stored", str(tmp_path / "nowhere"))) == 2
+    assert "--stored" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("tiny")
+def test_a_figure_of_fewer_seeds_is_drawn_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["reproduce", "fig-overview", "--workers", "1", "--out", str(tmp_path / "runs"), "-q"]
+    arguments += ["--into", str(tmp_path / "into")]
+    assert main([*arguments, "--seeds", "0"]) == 0
+    capsys.readouterr()
+    assert main([*arguments, "--seeds", "0..1", "--undecided"]) == 0
+    assert "1 finished, 1 to compute" in capsys.readouterr().err
+    assert main([*arguments, "--seeds", "1", "--undecided"]) == 0
+    assert "nothing is missing" in capsys.readouterr().err
+
+
+def test_causal_claims_refuse_what_they_would_ignore(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`--set causal --dry-run` used to train."""
+    for option in (["--dry-run"], ["--undecided"], ["--stored", str(tmp_path)], ["--run", str(tmp_path)]):
+        assert main(["reproduce", "--set", "causal", *option, "--out", str(tmp_path / "runs")]) == 2
+        assert option[0] in capsys.readouterr().err
+    assert not (tmp_path / "runs").exists()
+
+
+def test_the_script_names_every_trained_claim_of_the_figures_task() -> None:
+    """A claim that is new to the manifest has to be given its place in the order."""
+    words = (Path(__file__).parents[2] / "scripts" / "paper-scale").read_text(encoding="utf-8")
+    lines = [text.partition("#")[0] for text in words.replace("\\\n", " ").splitlines()]
+    listed = " ".join(text for text in lines if text.startswith("part ") and "--preset" not in text)
+    arrays = words.replace("\n    ", " ")
+    for name in ("full", "reverse", "minimal"):
+        members = arrays.partition(f"\n{name}=(")[2].partition(")")[0]
+        listed = listed.replace(f'"${{{name}[@]}}"', members)
+    named = set(listed.split())
+    trained = {name for name, entry in ENTRIES.items() if entry.experiments and "published" in entry.presets}
+    assert trained <= named, sorted(trained - named)
+    assert named - set(ENTRIES) <= {"part", "--seeds", "6", "--all"}
