@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import pickle
 from collections.abc import Callable
 from typing import Any
@@ -40,6 +41,22 @@ MISTAKES: dict[str, tuple[Callable[[], Any], str]] = {
     "a misspelt option": (
         lambda: look(evry=5),
         "watch() has no option 'evry'; did you mean every?",
+    ),
+    "a misspelt option of a method": (
+        lambda: look().save("runs", lable="x"),  # type: ignore[call-arg]
+        "save() has no option 'lable'; did you mean label?",
+    ),
+    "a batch without its name": (
+        lambda: headwise.watch(model(), IDS),  # type: ignore[call-arg,misc]
+        "watch() takes only model without a name; give the rest by name, such as tokens=...",
+    ),
+    "no batch at all": (
+        lambda: headwise.watch(model()),  # type: ignore[call-arg]
+        "watch() needs tokens; give it as tokens=...",
+    ),
+    "a value given twice": (
+        lambda: headwise.detect(look().trajectory, run=3),  # type: ignore[misc]
+        "detect() is given run twice, in its place and by name; give it once",
     ),
     "a misspelt key": (
         lambda: headwise.experiment("minimal", changes={"train.stpes": 3}),
@@ -160,6 +177,16 @@ def test_a_mistake_is_one_sentence(name: str, tmp_path: Any, monkeypatch: pytest
     assert list(tmp_path.iterdir()) == [], "a refused call leaves nothing behind"
 
 
+FUNCTIONS = [name for name in headwise.__all__ if inspect.isfunction(getattr(headwise, name))]
+
+
+def test_every_function_knows_its_options() -> None:
+    assert len(FUNCTIONS) > 30
+    for name in FUNCTIONS:
+        with pytest.raises(ConfigError, match=r"\(\) has no option 'no_such_option'"):
+            getattr(headwise, name)(no_such_option=1)
+
+
 def test_a_misspelt_function_is_recognised() -> None:
     with pytest.raises(AttributeError, match=r"^headwise has no 'trian'; did you mean train\?$"):
         headwise.trian  # noqa: B018
@@ -185,5 +212,5 @@ def test_the_version_is_that_of_the_package() -> None:
 
 
 def test_functions_with_named_options_can_still_be_sent_to_workers() -> None:
-    for function in (headwise.watch, headwise.page, headwise.train, headwise.probe_folder):
+    for function in (getattr(headwise, name) for name in FUNCTIONS):
         assert pickle.loads(pickle.dumps(function)) is function

@@ -8,6 +8,7 @@ from typing import Any
 
 from headwise.core.config import validated
 from headwise.core.errors import ConfigError
+from headwise.core.named_options import named_options
 from headwise.core.seeds import refuse_no_seeds
 from headwise.core.text import text_table
 from headwise.flow.config import FlowConfig
@@ -43,6 +44,7 @@ class SeedsOfFlow:
         return f"{table}\nin order, each stage by a head of its own: {in_order} of {len(self.flows)}"
 
 
+@named_options
 def simulate_seeds(
     seeds: Sequence[int],
     config: FlowConfig = DEFAULT,

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from headwise.core.errors import ConfigError
+from headwise.core.named_options import named_options
 from headwise.core.seeds import refuse_no_seeds
 from headwise.paper.compute import compute_runs
 from headwise.paper.entry import Claim
@@ -55,6 +56,7 @@ class Reproduction:
         return str(self.verdicts)
 
 
+@named_options
 def reproduce(
     names: Names = (),
     *,
@@ -127,6 +129,7 @@ def reproduce(
     return Reproduction(Verdicts(tuple(results.verdicts)), results.file, results.page, tuple(failed))
 
 
+@named_options
 def judge(run: Path | str, names: Sequence[str] = ()) -> Verdicts:
     """Verdicts on one stored run, for the named claims or for order, competition, offshoot and specialisation.
 

@@ -13,6 +13,7 @@ from headwise.core.errors import ConfigError
 from headwise.core.head_counts import counts_attribute
 from headwise.core.seeds import check_seed
 from headwise.probe.observers import token_ids
+from headwise.probe.schedule import as_written
 from headwise.store import describe_run
 from headwise.store.save_run import save_trajectory
 
@@ -58,7 +59,7 @@ def watch_config(w: Watch, *, label: str | None, seed: int) -> dict[str, Any]:
         "blocks": len(seen.layers),
         "heads": seen.heads,
         **counts_attribute(seen.heads_by_layer),
-        "every": w.every if isinstance(w.every, int | str) else list(map(int, w.every)),
+        "every": as_written(w.every),
         "sequences": int(sequences),
         "length": int(length),
         "lags": probe.lags,

@@ -12,6 +12,7 @@ from typing import Any
 
 from headwise.core.errors import ConfigError
 from headwise.core.extras import require_library
+from headwise.core.named_options import named_options
 from headwise.core.seeds import refuse_no_seeds
 from headwise.store import RunDirectory, check_writable
 from headwise.store.labels import check_label, give_label
@@ -109,6 +110,7 @@ class SweptRuns:
         )
 
 
+@named_options
 def plan_sweep(
     config: RunConfig | Mapping[str, Any] | str,
     *,
@@ -143,6 +145,7 @@ def plan_sweep(
     return SweepPlan(configs, values, Path(out), len(whole) - len(configs), len(left), estimate_wall(left, workers))
 
 
+@named_options
 def sweep(
     config: RunConfig | Mapping[str, Any] | str,
     *,

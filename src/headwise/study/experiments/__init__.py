@@ -8,6 +8,7 @@ from typing import Any, get_args
 from headwise.core.config import NO_CHANGES, validated
 from headwise.core.errors import ConfigError
 from headwise.core.keys import nearest_key
+from headwise.core.named_options import named_options
 from headwise.study.config import Preset, RunConfig
 from headwise.study.experiments import data_size, full_variants, hierarchy, initialisation, ladder, minimal_variants
 from headwise.study.experiments.full import full
@@ -54,6 +55,7 @@ EXPERIMENTS: dict[str, Callable[[Preset], RunConfig]] = {
 """Every experiment by the name the command line takes."""
 
 
+@named_options
 def experiment(name: str, preset: Preset = "published", *, changes: Mapping[str, Any] = NO_CHANGES) -> RunConfig:
     """The config of one experiment in one reading of the paper, with some of its keys changed.
 
