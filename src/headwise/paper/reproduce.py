@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from headwise.core.errors import ConfigError
 from headwise.core.named_options import named_options
-from headwise.core.seeds import refuse_no_seeds
+from headwise.core.seeds import require_seeds
 from headwise.paper.compute import compute_runs
 from headwise.paper.entry import Claim
 from headwise.paper.judge import judge_run
@@ -92,7 +92,7 @@ def reproduce(
     if workers < 1:
         raise ConfigError(f"--workers {workers} must be at least 1")
     if seeds is not None:
-        refuse_no_seeds(seeds)
+        require_seeds(seeds)
     chosen = list(ENTRIES) if names == "all" else list(names) or list(HEADLINE)
     plan = Plan(
         entries=tuple(select(chosen)),

@@ -89,6 +89,8 @@ class Watch:
 
     def begin(self, step: int) -> None:
         """Take the first look, at this step; `with` does it at step 0."""
+        if not isinstance(step, int | np.integer) or step < 0:
+            raise ConfigError(f"begin({step!r}): the first look is at a step of 0 or more")
         if self._steps and step <= self._steps[-1]:
             raise ConfigError(
                 f"this watch has records up to step {self._steps[-1]}; make another one for another training"

@@ -67,6 +67,10 @@ def _tokens(given: Any, name: str) -> Tensor:
     if tokens.ndim not in (2, 3):
         images = " (images are none: what is watched is attention over a sequence)" if tokens.ndim == 4 else ""
         raise ConfigError(f"{name} of shape {shape}; give (sequences, positions){images}")
+    if tokens.ndim == 3 and not tokens.is_floating_point():
+        raise ConfigError(
+            f"{name} of shape {shape} are whole numbers; ids are (sequences, positions): join batches with torch.cat"
+        )
     if 0 in shape:
         raise ConfigError(f"{name} of shape {shape} are empty; give at least one sequence of one token")
     if tokens.is_meta:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, get_args
+from typing import Any
 
 from headwise.core.config import NO_CHANGES, validated
 from headwise.core.errors import ConfigError
@@ -64,13 +64,9 @@ def experiment(name: str, preset: Preset = "published", *, changes: Mapping[str,
     >>> config.preset, config.train.steps, config.task.m
     ('published', 1000, 1.3)
     """
-    if name not in EXPERIMENTS:
+    if not isinstance(name, str) or name not in EXPERIMENTS:
         raise ConfigError(
             f"unknown experiment {name!r}{nearest_key(str(name), EXPERIMENTS)}; `headwise list` shows all of them"
-        )
-    if preset not in get_args(Preset):
-        raise ConfigError(
-            f"preset = {preset!r} is unknown; take {', '.join(get_args(Preset)[:-1])} or {get_args(Preset)[-1]}"
         )
     return EXPERIMENTS[name](preset).changed(changes)
 
