@@ -121,7 +121,8 @@ def probe_checkpoints(
             first = first_looked_at(run) or looked_at.first()
             identity = probe_identity(folder, config, first=first)
             _keep(run, looked_at, record, probe, config, identity, maps=checkpoint.step in whole)
-            notify(f"{checkpoint.path.name}: {probe.layout}")
+            seen = str(probe.layout) if checkpoint is waiting[0] else f"{len(looked_at.steps)} of {len(stored)}"
+            notify(f"{checkpoint.path.name}: {seen}")
         steps = looked_at.steps
         if not steps:
             raise CorruptData(f"{folder}: none of its {len(stored)} checkpoints could be read")

@@ -36,7 +36,7 @@ def save_watch(w: Watch, out: Path | str, *, label: str | None, seed: int, start
         steps=int(trajectory["step"].values[-1]),
         device=_device(w.model),
         threads=_threads(),
-        argv=_argv(),
+        argv=sys.argv,
         started=started,
         ended=ended,
         engine="watch",
@@ -79,12 +79,6 @@ def watch_config(w: Watch, *, label: str | None, seed: int) -> dict[str, Any]:
 def folder_name(text: str) -> str:
     """A name that every file system takes, as close to the text as it can be."""
     return "".join(c if c.isascii() and (c.isalnum() or c in "._-") else "-" for c in text)[:LONGEST_NAME]
-
-
-def _argv() -> list[str]:
-    """The command line, where somebody can type it again: none in a notebook or an interpreter."""
-    interactive = hasattr(sys, "ps1") or "ipykernel" in sys.modules or not sys.argv or not sys.argv[0]
-    return [] if interactive else list(sys.argv)
 
 
 def _device(model: Any) -> str:
