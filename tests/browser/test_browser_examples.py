@@ -81,6 +81,19 @@ def test_it_opens_with_the_head_that_does_something_and_others_can_be_chosen(ope
     assert stamp.inner_text().startswith("all heads of L0 ")
 
 
+def test_the_first_row_is_one_that_shows_what_the_head_does(open_page, path: Path) -> None:
+    """In the later half, the row with the largest share once the head has learned; the same at every moment."""
+    watched = open_page(path)
+    page = watched.page
+    readout = page.locator(f"{PANEL} .readout")
+    last = watched_trajectory()["example_attention"].values[-1, 0, 0, 0][:20, :20]
+    row = 10 + int(last[10:].max(axis=1).argmax())
+    for time in (1000, 0):
+        page.evaluate(f"headwise.goTo({time})")
+        watched.settle()
+        assert readout.inner_text().startswith(f"From token {row + 1}, ")
+
+
 def test_words_and_keys_read_a_row(open_page, path: Path) -> None:
     """At the end head 1 looks at the token itself: what is read is the stored number of that cell."""
     watched = open_page(path)

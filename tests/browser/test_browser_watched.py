@@ -44,7 +44,7 @@ def test_it_says_whose_model_it_is_and_opens_where_something_happened(open_page,
     events = sorted(detect(watched_trajectory()).roles, key=lambda event: event.start)
     first = events[0]
     assert watched.state() == min(time for time in page.evaluate("headwise.times()") if time >= first.start)
-    assert page.locator("#now-phase").inner_text() == "1 of 8 heads have a role; last: L0H0, lag 2 (previous token)"
+    assert page.locator("#now-phase").inner_text() == "1 of 8 heads has a role; last: L0H0, lag 2 (previous token)"
     summary = page.locator(".summary").inner_text()
     assert summary.startswith("2 blocks of 4 heads, 41 looks up to step 1000; lag 2 (previous token): L0H0 from step ")
     for event in events:
@@ -178,6 +178,8 @@ def test_the_loss_has_its_noise(open_page, path: Path) -> None:
     )
     ratio = watched.page.evaluate("devicePixelRatio")
     assert filled > 6 * ratio, "wider than a line"
+    panel.locator(".ask").click()
+    assert "two standard errors" in panel.locator(".about").inner_text(), "and says what it is"
 
 
 def test_heads_against_heads_are_the_stored_numbers(open_page, path: Path) -> None:

@@ -56,7 +56,7 @@ def test_a_mistake_has_the_sentence_of_the_command_line(given: tuple[Any, ...], 
 
 
 def test_a_preset_that_does_not_exist_is_refused() -> None:
-    with pytest.raises(ConfigError, match=r"^preset = 'publshed' is unknown; take published, redrawn or text$"):
+    with pytest.raises(ConfigError, match=r"^preset = 'publshed' must be 'published', 'redrawn' or 'text'; did you"):
         headwise.experiment("minimal", "publshed")  # type: ignore[arg-type]
 
 

@@ -205,6 +205,75 @@ def test_what_cannot_be_probed_is_refused_with_the_reason(build: object, tokens:
         pass
 
 
+WHOLE = {
+    "T5 with position biases": lambda: transformers.T5Model(
+        transformers.T5Config(d_model=32, d_kv=8, num_layers=2, num_heads=4, d_ff=40, vocab_size=50)
+    ),
+    "Bart, whose halves share one config": lambda: transformers.BartModel(
+        transformers.BartConfig(
+            d_model=32,
+            encoder_layers=2,
+            decoder_layers=2,
+            encoder_attention_heads=4,
+            decoder_attention_heads=4,
+            encoder_ffn_dim=40,
+            decoder_ffn_dim=40,
+            vocab_size=50,
+            max_position_embeddings=32,
+        )
+    ),
+}
+
+
+def own_attention(half: torch.nn.Module, **arguments: torch.Tensor) -> torch.Tensor:
+    """What a half of a model returns of its attention to its own sequence, (blocks, B, H, S, S)."""
+    eager = copy.deepcopy(half).eval()
+    eager.set_attn_implementation("eager")
+    with torch.no_grad():
+        return torch.stack(eager(**arguments, output_attentions=True, use_cache=False).attentions)
+
+
+@pytest.mark.parametrize("half", ["get_encoder", "get_decoder"])
+@pytest.mark.parametrize("name", WHOLE)
+def test_either_half_of_an_encoder_decoder_can_be_watched_as_the_refusal_says(name: str, half: str) -> None:
+    torch.manual_seed(3)
+    whole = WHOLE[name]()
+    with torch.no_grad():
+        for parameter in whole.parameters():
+            parameter.add_(0.3 * torch.randn_like(parameter))
+    tokens = tokens_of()
+    with (
+        pytest.raises(ConfigError, match=r"model\.get_encoder\(\) or model\.get_decoder\(\)"),
+        watch(whole, tokens=tokens),
+    ):
+        pass
+    part = getattr(whole, half)()
+    with watch(part, tokens=tokens) as w:
+        pass
+    found = w.trajectory
+    reference = naive_by_lag(own_attention(part, input_ids=tokens), found["lag"].values)
+    assert np.abs(found["attention_by_lag"].values[0] - reference).max() < 1e-5
+    assert found["lag"].values[0] == (1 if half == "get_decoder" else -10)
+    assert "write_alignment" in found
+
+
+@pytest.mark.parametrize("name", WHOLE)
+def test_attention_to_what_an_encoder_made_is_left_out_even_where_it_is_as_long(name: str) -> None:
+    torch.manual_seed(3)
+    decoder, tokens = WHOLE[name]().get_decoder(), tokens_of()
+    given = {"input_ids": tokens, "encoder_hidden_states": torch.randn(*tokens.shape, 32)}
+    with (
+        pytest.warns(UserWarning, match="attends to another sequence and is left out"),
+        watch(decoder, tokens=given) as w,
+    ):
+        pass
+    found = w.trajectory
+    assert len(w.seen.layers) == 2
+    assert found["lag"].values[0] == 1
+    reference = naive_by_lag(own_attention(decoder, **given), found["lag"].values)
+    assert np.abs(found["attention_by_lag"].values[0] - reference).max() < 1e-5
+
+
 def test_attention_with_a_sink_is_an_error() -> None:
     """gpt-oss lets attention flow to no position at all; its rows do not add up to one."""
     model = transformers.AutoModel.from_config(

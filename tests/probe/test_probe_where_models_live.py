@@ -267,14 +267,14 @@ def hub(tmp_path: Path) -> Iterator[str]:
     thread.join()
 
 
-def probe_hub(endpoint: str, folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
+def probe_hub(endpoint: str, folder: Path, *options: str, offline: str = "0") -> subprocess.CompletedProcess[str]:
     """In a process of its own: the client reads its endpoint when it is imported."""
     (folder / "tmp").mkdir(exist_ok=True)
     mine = {
         "HF_ENDPOINT": endpoint,
         "HF_HOME": str(folder / "home"),
         "TMPDIR": str(folder / "tmp"),
-        "HF_HUB_OFFLINE": "0",
+        "HF_HUB_OFFLINE": offline,
     }
     arguments = ["probe", "hf:org/model", "--sequences", "2", "--length", "8", "--out", str(folder / "runs"), *options]
     return subprocess.run(
@@ -309,6 +309,34 @@ def test_revisions_of_the_hub_one_at_a_time(hub: str, tmp_path: Path) -> None:
     absent = probe_hub(hub, tmp_path, "--revisions", "nothing*")
     assert absent.returncode == 2
     assert absent.stderr.count("\n") == 1
+
+
+def test_revisions_that_the_library_keeps_on_this_disk_are_read_there_and_stay(hub: str, tmp_path: Path) -> None:
+    """With the library's own switch for it, and no server."""
+    fetch = "import huggingface_hub as h; [h.snapshot_download('org/model', revision=r) for r in ('step10', 'step20')]"
+    mine = {"HF_ENDPOINT": hub, "HF_HOME": str(tmp_path / "home"), "HF_HUB_DISABLE_XET": "1", "HF_HUB_OFFLINE": "0"}
+    subprocess.run([sys.executable, "-c", fetch], env={**os.environ, **mine}, check=True, capture_output=True)
+    kept = sorted((tmp_path / "home").rglob("snapshots/*/*.safetensors"))
+    assert len(kept) == 2
+    asked = len(Hub.asked)
+    done = probe_hub(hub, tmp_path, "--revisions", "step*", "--json", offline="1")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["checkpoints"] == [10, 20]
+    first = done.stderr.splitlines()[0]
+    assert "reading 2 revisions of hf:org/model from the library's cache on this disk; nothing is downloaded" in first
+    assert len(Hub.asked) == asked, "the server is not asked for anything"
+    assert sorted((tmp_path / "home").rglob("snapshots/*/*.safetensors")) == kept, (
+        "what headwise did not fetch it does not remove"
+    )
+    assert list((tmp_path / "tmp").iterdir()) == []
+    absent = probe_hub(hub, tmp_path, "--revisions", "main", offline="1")
+    assert absent.returncode == 2
+    assert "--revisions main: org/model has no such revision; it has step10, step20" in absent.stderr
+    (tmp_path / "home").rename(tmp_path / "elsewhere")
+    unknown = probe_hub(hub, tmp_path, "--revisions", "step*", offline="1")
+    assert unknown.returncode == 2
+    assert unknown.stderr.count("\n") == 1
+    assert "hf:org/model is not in the library's cache on this disk" in unknown.stderr
 
 
 def test_a_hub_that_cannot_be_reached_is_one_line(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import pickle
 from collections.abc import Callable
 from typing import Any
@@ -40,6 +41,83 @@ MISTAKES: dict[str, tuple[Callable[[], Any], str]] = {
     "a misspelt option": (
         lambda: look(evry=5),
         "watch() has no option 'evry'; did you mean every?",
+    ),
+    "a config key for an option": (
+        lambda: headwise.train("minimal", steps=10),  # type: ignore[call-arg]
+        "train() has no option 'steps'; train.steps is a key of the config, given as "
+        "experiment(NAME, changes={'train.steps': ...})",
+    ),
+    "a word that is none of the words": (
+        lambda: headwise.detect(look().trajectory, groups="all"),  # type: ignore[arg-type]
+        "groups = 'all' must be 'given' or 'found'",
+    ),
+    "sequences of a kind that there is not": (
+        lambda: headwise.probe_folder("nowhere", synthetic="markof"),  # type: ignore[arg-type]
+        "synthetic = 'markof' must be 'repeated', 'markov' or 'random'; did you mean markov?",
+    ),
+    "ids where a file of ids is wanted": (
+        lambda: headwise.probe_folder("nowhere", tokens=IDS),  # type: ignore[arg-type]
+        "tokens is a Tensor; give a path of ids or text, such as numpy.save makes of ids",
+    ),
+    "a model where its folder is wanted": (
+        lambda: headwise.probe_folder(model()),  # type: ignore[arg-type]
+        "folder is a Sequential; give a path of checkpoints; headwise.watch looks at a model itself",
+    ),
+    "seeds as text": (
+        lambda: headwise.plan_sweep("minimal", seeds="0..2"),  # type: ignore[arg-type]
+        "seeds are given as a list, such as [0, 1, 2] or range(3) (got '0..2')",
+    ),
+    "a class for a model": (
+        lambda: look(nn.TransformerEncoderLayer),
+        "cannot watch the class TransformerEncoderLayer; make a model of it first and give that",
+    ),
+    "several batches at once": (
+        lambda: look(tokens=(IDS, IDS)),
+        "tokens of shape (2, 3, 8) are whole numbers; ids are (sequences, positions): join batches with torch.cat",
+    ),
+    "images": (
+        lambda: look(tokens=torch.zeros(2, 3, 8, 8)),
+        "tokens of shape (2, 3, 8, 8); give (sequences, positions) (images are none",
+    ),
+    "a mask of another shape": (
+        lambda: look(tokens={"src": IDS, "attention_mask": torch.ones(3, 5)}),
+        "tokens: attention_mask has shape (3, 5) and src (3, 8); give one number for each token",
+    ),
+    "a model that cannot be run": (
+        lambda: look(nn.ModuleList([model()])),
+        "ModuleList cannot be run on tokens of shape (3, 8) (int64): NotImplementedError: ",
+    ),
+    "a whole output for a loss": (
+        lambda: [w := headwise.watch(model(), tokens=IDS), w.begin(0), w.step({"loss": 1.0})],  # type: ignore[arg-type]
+        "step() takes the loss as one number, not a dict",
+    ),
+    "the name of a tracker for a hook": (
+        lambda: look(on_look="wandb"),
+        "on_look = 'wandb' cannot be called; give a function of a look, such as headwise.Tracker('wandb')",
+    ),
+    "a height as a word": (
+        lambda: look().show(height="big"),  # type: ignore[arg-type]
+        "height = 'big' is not between",
+    ),
+    "a first look before the first step": (
+        lambda: headwise.watch(model(), tokens=IDS).begin(-5),
+        "begin(-5): the first look is at a step of 0 or more",
+    ),
+    "a misspelt option of a method": (
+        lambda: look().save("runs", lable="x"),  # type: ignore[call-arg]
+        "save() has no option 'lable'; did you mean label?",
+    ),
+    "a batch without its name": (
+        lambda: headwise.watch(model(), IDS),  # type: ignore[call-arg,misc]
+        "watch() takes only model without a name; give the rest by name, such as tokens=...",
+    ),
+    "no batch at all": (
+        lambda: headwise.watch(model()),  # type: ignore[call-arg]
+        "watch() needs tokens; give it as tokens=...",
+    ),
+    "a value given twice": (
+        lambda: headwise.detect(look().trajectory, run=3),  # type: ignore[misc]
+        "detect() is given run twice, in its place and by name; give it once",
     ),
     "a misspelt key": (
         lambda: headwise.experiment("minimal", changes={"train.stpes": 3}),
@@ -160,6 +238,16 @@ def test_a_mistake_is_one_sentence(name: str, tmp_path: Any, monkeypatch: pytest
     assert list(tmp_path.iterdir()) == [], "a refused call leaves nothing behind"
 
 
+FUNCTIONS = [name for name in headwise.__all__ if inspect.isfunction(getattr(headwise, name))]
+
+
+def test_every_function_knows_its_options() -> None:
+    assert len(FUNCTIONS) > 30
+    for name in FUNCTIONS:
+        with pytest.raises(ConfigError, match=r"\(\) has no option 'no_such_option'"):
+            getattr(headwise, name)(no_such_option=1)
+
+
 def test_a_misspelt_function_is_recognised() -> None:
     with pytest.raises(AttributeError, match=r"^headwise has no 'trian'; did you mean train\?$"):
         headwise.trian  # noqa: B018
@@ -185,5 +273,5 @@ def test_the_version_is_that_of_the_package() -> None:
 
 
 def test_functions_with_named_options_can_still_be_sent_to_workers() -> None:
-    for function in (headwise.watch, headwise.page, headwise.train, headwise.probe_folder):
+    for function in (getattr(headwise, name) for name in FUNCTIONS):
         assert pickle.loads(pickle.dumps(function)) is function

@@ -177,7 +177,7 @@ def test_every_reader_takes_such_a_file(
 
 
 def test_mistakes_are_one_sentence(run: Path, tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="'netcfd' is unknown; did you mean netcdf"):
+    with pytest.raises(ConfigError, match=r"'netcfd' must be .*; did you mean netcdf\?"):
         headwise.export(run, "netcfd")  # type: ignore[arg-type]
     with pytest.raises(ConfigError, match="variable 'los' is unknown; did you mean loss"):
         headwise.Tracker("wandb", variables=["los"])

@@ -153,6 +153,13 @@ def test_provenance_marks_what_differs() -> None:
     assert found.config.rows[0] == ("task.m", ["1.7", "1.3"])
     assert made_by(member(4)) == "headwise train minimal --seed 4"
     assert made_by(Member(trajectory(), "x")) is None
+    for argv, command in (
+        (["/home/me/first.py", "--steps", "3"], "python first.py --steps 3"),
+        (["/lib/headwise/__main__.py", "list"], "python -m headwise list"),
+        (["/lib/ipykernel_launcher.py", "-f", "/tmp/kernel.json"], None),
+        ([""], None),
+    ):
+        assert made_by(Member(trajectory(), "x", manifest={"argv": argv})) == command
 
 
 def test_a_run_without_any_event_still_has_a_page() -> None:

@@ -10,6 +10,7 @@ from headwise.bench.cases import NAMES
 from headwise.bench.run import Part, run_benchmark
 from headwise.bench.text import render
 from headwise.core.errors import ConfigError
+from headwise.core.named_options import named_options
 
 Extent = Literal["all", "times", "study"]
 
@@ -28,6 +29,7 @@ class Benchmark:
         return render(self.measured)
 
 
+@named_options
 def benchmark(
     *,
     batch: int = 3000,

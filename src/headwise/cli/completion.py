@@ -16,6 +16,7 @@ from headwise.cli.streams import put
 from headwise.core.config import Config
 from headwise.core.errors import ConfigError
 from headwise.core.keys import known_keys
+from headwise.core.named_options import named_options
 
 Shell = Literal["bash", "zsh", "fish"]
 FILES = ("FILE",)
@@ -32,6 +33,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     )
 
 
+@named_options
 def completion_script(shell: Shell) -> str:
     """A script after which the shell completes `headwise`: commands, options, config keys, their words, and files.
 

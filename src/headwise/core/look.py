@@ -76,6 +76,15 @@ def _entry_names(entry: Mapping[str, Any]) -> Iterator[str]:
             yield f"{dim}_{value}" if counted else str(value)
 
 
+def checked_on_look(on_look: OnLook | None) -> OnLook | None:
+    """The function, or `None`; `ConfigError` where it is something else, such as the name of a tracker."""
+    if on_look is not None and not callable(on_look):
+        raise ConfigError(
+            f"on_look = {on_look!r:.60} cannot be called; give a function of a look, such as headwise.Tracker('wandb')"
+        )
+    return on_look
+
+
 def call_on_look(on_look: OnLook | None, look: Look) -> None:
     """Call a person's own function; what it raises is said in one sentence."""
     if on_look is None:

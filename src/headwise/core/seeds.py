@@ -6,7 +6,7 @@ Both follow from deriving every generator from `(seed, stream, index...)` and ke
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from enum import IntEnum
 from typing import TYPE_CHECKING, Annotated
 
@@ -27,8 +27,10 @@ def check_seed(seed: int) -> None:
         raise ConfigError(f"seed = {seed} must not be negative")
 
 
-def refuse_no_seeds(seeds: Sequence[int]) -> None:
-    """Refuse an empty list: it would be a study of nothing that ends without a word."""
+def require_seeds(seeds: Sequence[int]) -> None:
+    """Refuse what is no list, and an empty one: it would be a study of nothing that ends without a word."""
+    if isinstance(seeds, str) or not isinstance(seeds, Iterable):
+        raise ConfigError(f"seeds are given as a list, such as [0, 1, 2] or range(3) (got {seeds!r:.60})")
     if len(seeds) == 0:
         raise ConfigError("--seeds is empty; give at least one")
 

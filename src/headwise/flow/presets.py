@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from headwise.core.errors import ConfigError
+from headwise.core.named_options import named_options
 from headwise.flow.config import FlowConfig
 
 
@@ -28,6 +29,7 @@ PRESETS: dict[str, Callable[[], FlowConfig]] = {"published": published_flow, "te
 """The readings of the paper that describe a flow, by the name that `--preset` takes."""
 
 
+@named_options
 def flow_preset(preset: str | None = None) -> FlowConfig:
     """The flow of a reading of the paper, or without one the flow that fits the paper's stage boundaries.
 

@@ -8,7 +8,8 @@ from typing import Any
 
 from headwise.core.config import validated
 from headwise.core.errors import ConfigError
-from headwise.core.seeds import refuse_no_seeds
+from headwise.core.named_options import named_options
+from headwise.core.seeds import require_seeds
 from headwise.core.text import text_table
 from headwise.flow.config import FlowConfig
 from headwise.flow.ensemble import FlowSummary, ensemble
@@ -43,6 +44,7 @@ class SeedsOfFlow:
         return f"{table}\nin order, each stage by a head of its own: {in_order} of {len(self.flows)}"
 
 
+@named_options
 def simulate_seeds(
     seeds: Sequence[int],
     config: FlowConfig = DEFAULT,
@@ -63,5 +65,5 @@ def simulate_seeds(
     if workers < 1:
         raise ConfigError(f"--workers {workers} must be at least 1")
     config = validated(FlowConfig, config)
-    refuse_no_seeds(seeds)
+    require_seeds(seeds)
     return SeedsOfFlow(tuple(ensemble([(config, seed) for seed in seeds], workers=workers, progress=progress)))

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from headwise.core.config import validated
+from headwise.core.named_options import named_options
 from headwise.core.seeds import check_seed
 from headwise.core.trajectory import assemble, head_overlap
 from headwise.flow.config import FlowConfig, group_positions, group_weights, head_count
@@ -178,6 +179,7 @@ def to_trajectory(flow: SolvedFlow, times: Array | None = None) -> xr.Dataset:
     return assemble(samples.variables, {**samples.coordinates, "step": samples.times}, samples.attributes)
 
 
+@named_options
 def simulate(config: FlowConfig = DEFAULT, seed: int = 0) -> xr.Dataset:
     """The trajectory of the regression flow of §3, solved here and kept nowhere; its `step` is time.
 

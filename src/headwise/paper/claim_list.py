@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from headwise.core.named_options import named_options
 from headwise.core.text import definitions, wrap
 from headwise.paper.entry import Claim, Figure
 from headwise.paper.manifest import ENTRIES, HEADLINE
@@ -48,6 +49,7 @@ class ClaimList:
         return f"{definitions(lines, indent=0)}\n{wrap(note)}"
 
 
+@named_options
 def list_claims(scale: Scale = "quick") -> ClaimList:
     """The names that `reproduce` takes, with what each says and how long one seed takes.
 

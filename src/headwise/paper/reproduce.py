@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from headwise.core.errors import ConfigError
-from headwise.core.seeds import refuse_no_seeds
+from headwise.core.named_options import named_options
+from headwise.core.seeds import require_seeds
 from headwise.paper.compute import compute_runs
 from headwise.paper.entry import Claim
 from headwise.paper.judge import judge_run
@@ -55,6 +56,7 @@ class Reproduction:
         return str(self.verdicts)
 
 
+@named_options
 def reproduce(
     names: Names = (),
     *,
@@ -94,7 +96,7 @@ def reproduce(
     if workers < 1:
         raise ConfigError(f"--workers {workers} must be at least 1")
     if seeds is not None:
-        refuse_no_seeds(seeds)
+        require_seeds(seeds)
     chosen = list(ENTRIES) if names == "all" else list(names) or list(HEADLINE)
     plan = Plan(
         entries=tuple(select(chosen)),
@@ -160,6 +162,7 @@ def known_already(plan: Plan, folders: Sequence[Path], *, undecided: bool, leave
     return found.only([pair for pair in found.folders if pair in waiting or pair[0] in exact])
 
 
+@named_options
 def judge(run: Path | str, names: Sequence[str] = ()) -> Verdicts:
     """Verdicts on one stored run, for the named claims or for order, competition, offshoot and specialisation.
 

@@ -12,6 +12,7 @@ import xarray as xr
 from headwise.core.errors import ConfigError
 from headwise.core.events import Label
 from headwise.core.head_counts import counted_heads
+from headwise.core.named_options import named_options
 from headwise.core.trajectory import attribute
 from headwise.phases.acquired_roles import RoleEvent, find_roles, thresholds_of_roles
 from headwise.phases.agreement import compare
@@ -42,6 +43,7 @@ from headwise.phases.transitions import Part, drop_parts, find_transitions, patt
 from headwise.phases.views import View, ViewName, unreadable
 
 
+@named_options
 def detect(run: xr.Dataset, *, groups: Groups = "given", thresholds: Thresholds = DEFAULT) -> RunReport:
     """Stages, phases and events of one trajectory; `print` shows them as a timeline.
 
@@ -106,6 +108,7 @@ def detect(run: xr.Dataset, *, groups: Groups = "given", thresholds: Thresholds 
     )
 
 
+@named_options
 def detect_seeds(
     runs: xr.Dataset | Iterable[xr.Dataset], *, groups: Groups = "given", thresholds: Thresholds = DEFAULT
 ) -> SeedsReport:

@@ -141,9 +141,13 @@ def _in_order(folder: Path, found: list[StoredModel]) -> list[StoredModel]:
     found = sorted(found, key=lambda stored: (stored.step, stored.path.name))
     if found and found[-1].step > LAST_STEP:
         raise ConfigError(f"{found[-1].path} is named by a step beyond {LAST_STEP}; rename or remove it")
-    twice = next((a for a, b in pairwise(found) if a.step == b.step), None)
+    twice = next((pair for pair in pairwise(found) if pair[0].step == pair[1].step), None)
     if twice is not None:
-        raise ConfigError(f"{folder} has two checkpoints of step {twice.step}; keep one")
+        fix = "choose with --revisions" if twice[0].revision is not None else "keep one"
+        raise ConfigError(
+            f"{folder} has two checkpoints of step {twice[0].step}, {twice[0].path.name} and {twice[1].path.name}; "
+            f"{fix}, or say with --step-pattern which number is the step"
+        )
     return found
 
 

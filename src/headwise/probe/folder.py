@@ -22,6 +22,7 @@ from headwise.probe.checkpoints import (
 )
 from headwise.probe.folder_config import FolderConfig
 from headwise.probe.foreign_config import first_line
+from headwise.probe.hub import announcement
 from headwise.probe.kept_looks import MOST
 from headwise.probe.looked_at import (
     ATTRIBUTE,
@@ -95,10 +96,7 @@ def probe_checkpoints(
         if looked_at.steps:
             notify(f"resuming after step {looked_at.last}: {len(waiting)} of {len(stored)} checkpoints to go")
         if on_hub and waiting:
-            notify(
-                f"downloading {len(waiting)} revision{'s' * (len(waiting) > 1)} of {folder}, one at a time; "
-                "each is removed after it was looked at"
-            )
+            notify(announcement(folder, len(waiting)))
         for checkpoint in waiting:
             if stop_asked():
                 raise Interrupted(f"interrupted before {checkpoint.path.name}; the same command resumes it")
@@ -123,7 +121,8 @@ def probe_checkpoints(
             first = first_looked_at(run) or looked_at.first()
             identity = probe_identity(folder, config, first=first)
             _keep(run, looked_at, record, probe, config, identity, maps=checkpoint.step in whole)
-            notify(f"{checkpoint.path.name}: {probe.layout}")
+            seen = str(probe.layout) if checkpoint is waiting[0] else f"{len(looked_at.steps)} of {len(stored)}"
+            notify(f"{checkpoint.path.name}: {seen}")
         steps = looked_at.steps
         if not steps:
             raise CorruptData(f"{folder}: none of its {len(stored)} checkpoints could be read")

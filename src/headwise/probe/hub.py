@@ -2,7 +2,8 @@
 when it is named so.
 
 One revision at a time is fetched into a folder of its own, read as any checkpoint is, and removed again. Only settings,
-safetensors weights and the tokenizer are asked for. `HF_ENDPOINT` and tokens are the library's own matter.
+safetensors weights and the tokenizer are asked for. `HF_ENDPOINT` and tokens are the library's own matter. With
+`HF_HUB_OFFLINE=1` nothing is fetched: revisions are those that the library keeps on this disk, and they stay there.
 """
 
 from __future__ import annotations
@@ -37,17 +38,25 @@ def repository_of(folder: Path | str) -> str:
     return name
 
 
+def is_offline() -> bool:
+    """Whether the library's own setting forbids every request."""
+    return bool(require_library("huggingface_hub.constants").HF_HUB_OFFLINE)
+
+
+def announcement(folder: Path | str, count: int) -> str:
+    """What is about to happen to so many revisions, said before it does."""
+    some = f"{count} revision{'s' * (count > 1)} of {folder}"
+    if is_offline():
+        return f"reading {some} from the library's cache on this disk; nothing is downloaded (HF_HUB_OFFLINE)"
+    return f"downloading {some}, one at a time; each is removed after it was looked at"
+
+
 def find_revisions(repository: str, wanted: str, step_of: StepOf) -> list[tuple[int, str]]:
     """Steps and names of the branches and tags that fit the pattern, in order of step."""
-    hub = require_library("huggingface_hub")
-    try:
-        refs = hub.HfApi().list_repo_refs(repository)
-    except Exception as error:  # the library and the network know many ways to fail
-        raise ConfigError(f"{PREFIX}{repository} cannot be reached: {first_line(error)}") from error
-    names = dict.fromkeys(ref.name for ref in (*refs.branches, *refs.tags))
+    names = list(_cached(repository)) if is_offline() else _on_hub(repository)
     fitting = [name for name in names if fnmatch.fnmatchcase(name, wanted)]
     if not fitting:
-        shown = ", ".join(list(names)[:5])
+        shown = ", ".join(names[:5])
         raise ConfigError(f"--revisions {wanted}: {repository} has no such revision; it has {shown}")
     found = [(step, name) for name in fitting if (step := step_of(name)) is not None]
     if not found and len(fitting) == 1:
@@ -57,9 +66,44 @@ def find_revisions(repository: str, wanted: str, step_of: StepOf) -> list[tuple[
     return sorted(found)
 
 
+def _on_hub(repository: str) -> list[str]:
+    """Branches and tags."""
+    hub = require_library("huggingface_hub")
+    try:
+        refs = hub.HfApi().list_repo_refs(repository)
+    except Exception as error:  # the library and the network know many ways to fail
+        raise ConfigError(f"{PREFIX}{repository} cannot be reached: {first_line(error)}") from error
+    return list(dict.fromkeys(ref.name for ref in (*refs.branches, *refs.tags)))
+
+
+def _cached(repository: str) -> dict[str, Path]:
+    """Folders of the revisions that the library keeps on this disk, by branch or tag, or by commit without one."""
+    hub = require_library("huggingface_hub")
+    try:
+        kept = hub.scan_cache_dir().repos
+    except hub.CacheNotFound:
+        kept = ()
+    own = [repo for repo in kept if repo.repo_id == repository and repo.repo_type == "model"]
+    found = {
+        name: Path(revision.snapshot_path)
+        for repo in own
+        for revision in repo.revisions
+        for name in (revision.refs or (revision.commit_hash,))
+    }
+    if not found:
+        raise ConfigError(
+            f"{PREFIX}{repository} is not in the library's cache on this disk, and HF_HUB_OFFLINE forbids to ask the "
+            "hub; unset it to download"
+        )
+    return dict(sorted(found.items()))
+
+
 @contextmanager
 def fetched(repository: str, revision: str) -> Iterator[Path]:
-    """A folder with the revision's files, gone afterwards."""
+    """A folder with the revision's files, gone afterwards unless it is the library's own."""
+    if is_offline():
+        yield _cached(repository)[revision]
+        return
     hub = require_library("huggingface_hub")
     folder = Path(tempfile.mkdtemp(prefix="headwise-"))
     try:

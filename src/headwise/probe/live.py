@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 
 from headwise.core.errors import ConfigError
-from headwise.core.look import Look, Metric, OnLook, call_on_look
+from headwise.core.look import Look, Metric, OnLook, call_on_look, checked_on_look
 from headwise.core.named_options import named_options
 from headwise.core.own_metrics import checked_metrics, measure_metrics, metric_coordinates
 from headwise.core.trajectory import assemble
@@ -33,7 +33,7 @@ from headwise.probe.look_loss import LossValue
 from headwise.probe.losses import SPLITS, Validation, as_validation, loss_variables, validation_loss
 from headwise.probe.probing import Induction, Layout, Probe
 from headwise.probe.restored_state import state_restored
-from headwise.probe.schedule import Every, make_schedule
+from headwise.probe.schedule import Every, as_written, make_schedule
 from headwise.probe.training_loss import TrainingLosses
 from headwise.store import now
 
@@ -64,7 +64,7 @@ class Watch:
         on_look: OnLook | None = None,
     ) -> None:
         self.model, self.probe, self.every, self.validation = model, probe, every, validation
-        self.metrics, self.on_look = checked_metrics(metrics), on_look
+        self.metrics, self.on_look = checked_metrics(metrics), checked_on_look(on_look)
         self.steps_counted: int | None = None
         self._schedule = make_schedule(every)
         self._steps: list[int] = []
@@ -89,6 +89,8 @@ class Watch:
 
     def begin(self, step: int) -> None:
         """Take the first look, at this step; `with` does it at step 0."""
+        if not isinstance(step, int | np.integer) or step < 0:
+            raise ConfigError(f"begin({step!r}): the first look is at a step of 0 or more")
         if self._steps and step <= self._steps[-1]:
             raise ConfigError(
                 f"this watch has records up to step {self._steps[-1]}; make another one for another training"
@@ -141,7 +143,7 @@ class Watch:
             variables["example_attention"] = np.stack(self._examples.maps)
         times = {"step": self._steps, "snapshot": self._examples.steps}
         coordinates = {**self._coordinates(), **times, "split": splits}
-        every = self.every if isinstance(self.every, int | str) else list(map(int, self.every))
+        every = as_written(self.every)
         return assemble(variables, coordinates, {**self.probe.attributes(), "every": every})
 
     def report(self) -> RunReport:
@@ -150,6 +152,7 @@ class Watch:
 
         return detect(self.trajectory, groups="found")
 
+    @named_options
     def save(self, out: Path | str = "runs", *, label: str | None = None, seed: int = 0) -> Path:
         """Keep what was recorded so far as a run directory below `out`, and return its path.
 
@@ -161,12 +164,14 @@ class Watch:
 
         return save_watch(self, out, label=label, seed=seed, started=self._started, ended=self._ended)
 
+    @named_options
     def page(self, output: Path | str = "report.html", *, title: str | None = None) -> WrittenPage:
         """Write the interactive page of what was recorded so far, one file that loads nothing."""
         import headwise
 
         return headwise.page(self, output, title=title)
 
+    @named_options
     def show(self, *, title: str | None = None, height: int = 900) -> NotebookPage:
         """The whole interactive page inside a notebook, in a frame `height` pixels high; no server, nothing loaded."""
         import headwise
@@ -196,6 +201,7 @@ class Watch:
         about = f"{self.seen}; {looks_line(self.trajectory)}"
         return f"<p>{escape(about)}</p>{self.report()._repr_html_()}"
 
+    @named_options
     def callback(self, library: Trainers = "transformers") -> Any:
         """What begins, steps and ends this watch in a trainer: of Hugging Face, or `callback("lightning")`."""
         if library == "lightning":

@@ -22,7 +22,7 @@ Validation = Batch | Callable[[Any], Any]
 
 def as_validation(given: Any) -> Validation | None:
     """A private copy of a batch, or the function as it is."""
-    return given if given is None or callable(given) else as_batch(given)
+    return given if given is None or callable(given) else as_batch(given, name="validation")
 
 
 def validation_loss(probe: Probe, model: Any, validation: Validation | None) -> LossValue:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -83,6 +84,14 @@ class ProbedFolder:
         return "\n".join(lines).rstrip()
 
 
+PATHS = {
+    "folder": " of checkpoints; headwise.watch looks at a model itself",
+    "tokens": " of ids or text, such as numpy.save makes of ids",
+    "corpus": " of ids or text, such as numpy.save makes of ids",
+}
+"""What is more to be said where something else than a path is given."""
+
+
 @named_options
 def probe_folder(
     folder: Path | str,
@@ -138,6 +147,9 @@ def probe_folder(
     """
     if tokens is not None and synthetic is not None:
         raise ConfigError("--tokens and --synthetic exclude each other; give one")
+    for name, given in (("folder", folder), ("tokens", tokens), ("corpus", corpus), ("out", out)):
+        if given is not None and not isinstance(given, str | os.PathLike):
+            raise ConfigError(f"{name} is a {type(given).__name__}; give a path{PATHS.get(name, '')}")
     folder, out = Path(folder), Path(out)
     shown: Path | Kind = Path(tokens) if tokens is not None else synthetic or "random"
     counted = None if corpus is None else Path(corpus)

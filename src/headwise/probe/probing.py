@@ -32,7 +32,7 @@ from headwise.probe.role_sums import RoleSums
 from headwise.probe.roles import all_roles
 from headwise.probe.roles.induction import ROLE as INDUCTION
 from headwise.probe.sequences import as_batch, on_device, passes
-from headwise.probe.torch_model import device_of, lookups_explained, require_weights, unwrapped
+from headwise.probe.torch_model import device_of, failures_explained, require_weights, unwrapped
 from headwise.probe.witnesses import judge
 
 Induction = Literal["on", "off"]
@@ -85,13 +85,15 @@ class Probe:
     ) -> None:
         """`say` is told once, before it is measured, what head importance costs."""
         for name, count in (("lags", lags), ("queries", queries)):
-            if (count is not None or name == "lags") and (not isinstance(count, int) or count < 1):
+            whole = isinstance(count, int | np.integer) and not isinstance(count, bool)
+            if (count is not None or name == "lags") and (not whole or count < 1):
                 raise ConfigError(f"{name} = {count!r} must be a whole number of at least 1")
         if induction not in get_args(Induction):
             raise ConfigError(f"induction = {induction!r} must be 'on' or 'off'")
         check_importance(importance, importance_of)
         self.batch = as_batch(tokens)
-        self.queries, self.lags, self.induction, self.adapter = queries, lags, induction, adapter
+        self.queries = None if queries is None else int(queries)
+        self.lags, self.induction, self.adapter = int(lags), induction, adapter
         self.roles = all_roles(classes)
         self.distances = None if corpus is None else PredictorDistances(corpus, self.batch, queries=queries)
         rows = chosen_rows(examples, self.batch)
@@ -128,7 +130,7 @@ class Probe:
             distances=self.distances,
             examples=self.examples,
         )
-        with state_restored(model), lookups_explained(model, batch):
+        with state_restored(model), failures_explained(model, batch):
             for part in passes(batch):
                 sums.begin(part)
                 adapter.show(model, part, sums)
@@ -170,7 +172,7 @@ class Probe:
         model = unwrapped(model)
         adapter = self.adapter or find_adapter(model)
         alone = LossAlone(model, ahead=self._known().lags[0] < 1)
-        with state_restored(model):
+        with state_restored(model), failures_explained(model, batch):
             for part in passes(on_device(batch, device_of(model))):
                 alone.begin(part)
                 adapter.show(model, part, alone)

@@ -13,6 +13,7 @@ from headwise.core.errors import ConfigError
 from headwise.core.head_counts import counts_attribute
 from headwise.core.seeds import check_seed
 from headwise.probe.observers import token_ids
+from headwise.probe.schedule import as_written
 from headwise.store import describe_run
 from headwise.store.save_run import save_trajectory
 
@@ -35,7 +36,7 @@ def save_watch(w: Watch, out: Path | str, *, label: str | None, seed: int, start
         steps=int(trajectory["step"].values[-1]),
         device=_device(w.model),
         threads=_threads(),
-        argv=_argv(),
+        argv=sys.argv,
         started=started,
         ended=ended,
         engine="watch",
@@ -58,7 +59,7 @@ def watch_config(w: Watch, *, label: str | None, seed: int) -> dict[str, Any]:
         "blocks": len(seen.layers),
         "heads": seen.heads,
         **counts_attribute(seen.heads_by_layer),
-        "every": w.every if isinstance(w.every, int | str) else list(map(int, w.every)),
+        "every": as_written(w.every),
         "sequences": int(sequences),
         "length": int(length),
         "lags": probe.lags,
@@ -78,12 +79,6 @@ def watch_config(w: Watch, *, label: str | None, seed: int) -> dict[str, Any]:
 def folder_name(text: str) -> str:
     """A name that every file system takes, as close to the text as it can be."""
     return "".join(c if c.isascii() and (c.isalnum() or c in "._-") else "-" for c in text)[:LONGEST_NAME]
-
-
-def _argv() -> list[str]:
-    """The command line, where somebody can type it again: none in a notebook or an interpreter."""
-    interactive = hasattr(sys, "ps1") or "ipykernel" in sys.modules or not sys.argv or not sys.argv[0]
-    return [] if interactive else list(sys.argv)
 
 
 def _device(model: Any) -> str:

@@ -91,11 +91,18 @@ def make_schedule(every: Every) -> Schedule:
     """The schedule that `every` asks for; a mistake is an error that names it."""
     if every == "auto":
         return WhereItChanges()
-    if isinstance(every, int) and not isinstance(every, bool):
+    if isinstance(every, int | np.integer) and not isinstance(every, bool):
         if every < 1:
             raise ConfigError(f"every = {every} must be at least 1")
-        return EveryFew(every)
+        return EveryFew(int(every))
     steps = list(every) if isinstance(every, Iterable) and not isinstance(every, str) else []
     if not steps or not all(isinstance(step, int | np.integer) and step >= 0 for step in steps):
         raise ConfigError(f"every = {every!r} must be a number of steps, 'auto' or a sequence of steps to look at")
     return AtSteps(steps)
+
+
+def as_written(every: Every) -> int | str | list[int]:
+    """What was asked for in plain values, as a run keeps it."""
+    if isinstance(every, str):
+        return every
+    return int(every) if isinstance(every, int | np.integer) else list(map(int, every))

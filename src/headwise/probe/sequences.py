@@ -28,43 +28,67 @@ sequences or more.
 """
 
 
-def as_batch(given: Any) -> Batch:
-    """A private copy of what the user gave: a tensor or array, or a mapping of a model's keyword arguments."""
-    if isinstance(given, Mapping):
-        name = next((key for key in INPUT_NAMES if key in given), None)
-        if name is None:
-            raise ConfigError(
-                f"tokens: none of {', '.join(INPUT_NAMES)} is among the keys {', '.join(map(str, given))}"
-            )
-        others = {k: v.detach().clone() if isinstance(v, Tensor) else v for k, v in given.items() if k != name}
-        return Batch(_tokens(given[name]), name, others)
-    return Batch(_tokens(given))
+def as_batch(given: Any, *, name: str = "tokens") -> Batch:
+    """A private copy of what the user gave: a tensor or array, or a mapping of a model's keyword arguments.
+
+    `name` is what its user calls it.
+    """
+    if not isinstance(given, Mapping):
+        return Batch(_tokens(given, name))
+    keyword = next((key for key in INPUT_NAMES if key in given), None)
+    if keyword is None:
+        raise ConfigError(f"{name}: none of {', '.join(INPUT_NAMES)} is among the keys {', '.join(map(str, given))}")
+    tokens = _tokens(given[keyword], name)
+    others = {key: _copied(key, value) for key, value in given.items() if key != keyword}
+    mask = others.get("attention_mask")
+    if isinstance(mask, Tensor) and mask.ndim == 2 and mask.shape != tokens.shape[:2]:
+        raise ConfigError(
+            f"{name}: attention_mask has shape {tuple(mask.shape)} and {keyword} {tuple(tokens.shape)}; "
+            "give one number for each token"
+        )
+    return Batch(tokens, keyword, others)
 
 
-def _tokens(given: Any) -> Tensor:
-    tokens = given.detach().clone() if isinstance(given, Tensor) else _from_numbers(given)
+def _copied(key: str, value: Any) -> Any:
+    """An argument of its own; lists of numbers, as tokenizers make them, where the library's models take tensors."""
+    if isinstance(value, Tensor):
+        return value.detach().clone()
+    takes_tensor = key == "labels" or key.endswith(("_mask", "_ids"))
+    if not takes_tensor or not isinstance(value, list | np.ndarray):
+        return value
+    return _from_numbers(value, key)
+
+
+def _tokens(given: Any, name: str) -> Tensor:
+    tokens = given.detach().clone() if isinstance(given, Tensor) else _from_numbers(given, name)
     if tokens.ndim == 1:
         tokens = tokens[None]
+    shape = tuple(tokens.shape)
     if tokens.ndim not in (2, 3):
-        raise ConfigError(f"tokens of shape {tuple(tokens.shape)}; give (sequences, positions)")
-    if 0 in tokens.shape:
-        raise ConfigError(f"tokens of shape {tuple(tokens.shape)} are empty; give at least one sequence of one token")
+        images = " (images are none: what is watched is attention over a sequence)" if tokens.ndim == 4 else ""
+        raise ConfigError(f"{name} of shape {shape}; give (sequences, positions){images}")
+    if tokens.ndim == 3 and not tokens.is_floating_point():
+        raise ConfigError(
+            f"{name} of shape {shape} are whole numbers; ids are (sequences, positions): join batches with torch.cat"
+        )
+    if 0 in shape:
+        raise ConfigError(f"{name} of shape {shape} are empty; give at least one sequence of one token")
     if tokens.is_meta:
-        raise ConfigError("tokens are on the meta device, where they have no values; give real ones")
+        raise ConfigError(f"{name} are on the meta device, where they have no values; give real ones")
     return tokens
 
 
-def _from_numbers(given: Any) -> Tensor:
+def _from_numbers(given: Any, name: str) -> Tensor:
     """Nested lists or an array as a tensor; text and rows of different lengths are what a tokenizer is for."""
     try:
         array = np.array(given)
     except ValueError:
         raise ConfigError(
-            "tokens have rows of different lengths; cut or pad them to one, with an attention_mask"
+            f"{name} have rows of different lengths; cut or pad them to one, with an attention_mask"
         ) from None
     if array.dtype.kind not in "biuf":
         what = "text" if array.dtype.kind in "US" else f"a {type(given).__name__}"
-        raise ConfigError(f"tokens are {what}; give token ids, (sequences, positions), such as a tokenizer makes")
+        raise ConfigError(f"{name} are {what}; give token ids, (sequences, positions), such as a tokenizer makes")
     return torch.as_tensor(array)
 
 

@@ -9,7 +9,8 @@ from typing import TypeGuard
 import torch
 from torch import nn
 
-from headwise.core.errors import ConfigError
+from headwise.core.errors import ConfigError, HeadwiseError
+from headwise.core.look import cause
 from headwise.probe.adapter import Batch
 
 
@@ -42,28 +43,43 @@ def require_weights(model: object) -> None:
 
 
 @contextmanager
-def lookups_explained(model: object, batch: Batch) -> Iterator[None]:
-    """What a model's embedding says about ids that it does not have, as a sentence about the tokens.
+def failures_explained(model: object, batch: Batch) -> Iterator[None]:
+    """What a model's own code raises for a batch, as a sentence about the batch.
 
     Only once it has failed: a model may well take floats of two dimensions and look up something else.
     """
     try:
         yield
-    except (IndexError, RuntimeError) as error:
-        sizes = [m.num_embeddings for m in model.modules() if isinstance(m, nn.Embedding)] if _is_torch(model) else []
-        if not sizes or batch.tokens.ndim != 2:
-            raise
-        if batch.tokens.is_floating_point():
-            if "indices" not in str(error):
-                raise
-            kind = str(batch.tokens.dtype).removeprefix("torch.")
-            raise ConfigError(
-                f"tokens are {kind}, and {type(model).__name__} looks up ids; give whole numbers, such as tokens.long()"
-            ) from error
+    except (HeadwiseError, OSError, MemoryError):
+        raise
+    except Exception as error:  # what a model's own code raises is open-ended
+        raise ConfigError(_about_ids(model, batch, error) or _in_general(model, batch, error)) from error
+
+
+def _about_ids(model: object, batch: Batch, error: Exception) -> str | None:
+    """The sentence where an embedding was asked for ids that it does not have; `None` where it is something else."""
+    sizes = [m.num_embeddings for m in model.modules() if isinstance(m, nn.Embedding)] if _is_torch(model) else []
+    if not sizes or batch.tokens.ndim != 2:
+        return None
+    if not batch.tokens.dtype.is_floating_point and batch.tokens.dtype != torch.bool:
         low, high = int(batch.tokens.min()), int(batch.tokens.max())
-        if not isinstance(error, IndexError) or (low >= 0 and high < min(sizes)):
-            raise
-        raise ConfigError(f"tokens range over {low}..{high}, the model has 0..{max(sizes) - 1}") from error
+        outside = isinstance(error, IndexError) and (low < 0 or high >= min(sizes))
+        return f"tokens range over {low}..{high}, the model has 0..{max(sizes) - 1}" if outside else None
+    if "indices" not in str(error):
+        return None
+    return (
+        f"tokens are {_kind(batch)}, and {type(model).__name__} looks up ids; give whole numbers, such as tokens.long()"
+    )
+
+
+def _in_general(model: object, batch: Batch, error: Exception) -> str:
+    others = f" and {', '.join(batch.others)}" if batch.others else ""
+    shown = f"tokens of shape {tuple(batch.tokens.shape)} ({_kind(batch)}){others}"
+    return f"{type(model).__name__} cannot be run on {shown}: {cause(error)}"
+
+
+def _kind(batch: Batch) -> str:
+    return str(batch.tokens.dtype).removeprefix("torch.")
 
 
 def _is_torch(model: object) -> TypeGuard[nn.Module]:

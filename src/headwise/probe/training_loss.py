@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import torch
 from torch import Tensor
@@ -25,7 +27,7 @@ class TrainingLosses:
     def add(self, loss: float | Tensor) -> None:
         """The loss of one step; a tensor is copied, not read."""
         if not isinstance(loss, Tensor):
-            self._numbers.append(float(loss))
+            self._numbers.append(_number(loss))
             return
         if loss.numel() != 1:
             raise ConfigError(f"step() takes the loss as one number, not a tensor of shape {tuple(loss.shape)}")
@@ -56,3 +58,11 @@ class TrainingLosses:
             alike = [loss for loss in self._last if (loss.dtype, loss.device) == (first.dtype, first.device)]
             self._last = [loss for loss in self._last if (loss.dtype, loss.device) != (first.dtype, first.device)]
             self._joined.append(torch.stack(alike))
+
+
+def _number(loss: Any) -> float:
+    try:
+        return float(loss)
+    except (TypeError, ValueError):
+        inside = "; give its .loss" if isinstance(getattr(loss, "loss", None), Tensor) else ""
+        raise ConfigError(f"step() takes the loss as one number, not a {type(loss).__name__}{inside}") from None

@@ -7,11 +7,13 @@ import os
 import platform
 import subprocess
 from collections.abc import Sequence
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any, Literal
 
 EndStatus = Literal["finished", "diverged"]
 
+NOT_TYPED = ("", "-c", "-m", "ipykernel_launcher.py", "colab_kernel_launcher.py", "ipython", "ipython3", "jupyter")
+"""What stands in place of a program's name where no command was typed."""
 LIBRARIES = ("headwise", "numpy", "torch", "scipy", "pyarrow", "safetensors", "xarray", "transformers")
 
 
@@ -36,7 +38,7 @@ def describe_run(
         "device": device,
         "threads": threads,
         "engine": engine,
-        "argv": list(argv),
+        "argv": typed(argv),
         "started": started,
         "ended": ended,
         "python": platform.python_version(),
@@ -45,6 +47,16 @@ def describe_run(
         "versions": library_versions(),
         "commit": source_commit(),
     }
+
+
+def typed(argv: Sequence[str]) -> list[str]:
+    """The command line where somebody can type it again: none in a notebook, an interpreter or `python -c`.
+
+    >>> typed(["headwise", "list"]), typed([""]), typed(["/lib/ipykernel_launcher.py", "-f", "kernel.json"])
+    (['headwise', 'list'], [], [])
+    """
+    own = PurePath(argv[0]).name if argv else ""
+    return [] if own in NOT_TYPED else list(argv)
 
 
 def library_versions() -> dict[str, str]:

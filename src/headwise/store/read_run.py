@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from headwise.core.errors import ConfigError
+from headwise.core.named_options import named_options
 from headwise.core.trajectory import assemble
 from headwise.store.given_source import given_source, source_kind
 from headwise.store.run_directory import RunDirectory
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
 
+@named_options
 def load_trajectory(path: Path | str) -> xr.Dataset:
     """Metrics and snapshots of one run under their trajectory names, with the coordinates the run stored at its start.
 

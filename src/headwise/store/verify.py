@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from headwise.core.errors import ConfigError, CorruptData
+from headwise.core.named_options import named_options
 from headwise.core.system_errors import exists, file_size, is_directory, machine_error, names_in
 from headwise.core.text import wrap
 from headwise.store import format_1
@@ -98,6 +99,7 @@ class VerifyReport:
         return "\n".join([*lines, self.summary()])
 
 
+@named_options
 def verify(paths: Paths = "runs") -> VerifyReport:
     """Check everything that is stored in these runs, or in all runs below these directories.
 

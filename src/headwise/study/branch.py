@@ -16,7 +16,7 @@ from headwise.core.config import NO_CHANGES
 from headwise.core.errors import ConfigError
 from headwise.core.keys import flatten
 from headwise.core.named_options import named_options
-from headwise.core.seeds import refuse_no_seeds
+from headwise.core.seeds import require_seeds
 from headwise.store import OnDamage, RunDirectory, load_trajectory
 from headwise.store.given_source import given_source
 from headwise.study.config import BRANCH, RunConfig
@@ -135,7 +135,7 @@ def branch(
     from headwise.study.runner import execute
 
     if seeds is not None:
-        refuse_no_seeds(seeds)
+        require_seeds(seeds)
     told = shown_progress(progress) if report is None else report
     first = RunDirectory(given_source(run))
     config = stored_config(first)

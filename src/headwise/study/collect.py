@@ -21,6 +21,7 @@ import numpy as np
 from headwise.core.atomic import replacing
 from headwise.core.errors import ConfigError, CorruptData
 from headwise.core.keys import flatten
+from headwise.core.named_options import named_options
 from headwise.core.readable import readable
 from headwise.core.readings import with_reading
 from headwise.core.variables import DIMENSIONS, VARIABLES
@@ -93,6 +94,7 @@ class CollectedRuns:
         return f"{self.runs}\n{self.curves}"
 
 
+@named_options
 def collect(
     roots: Path | str | Sequence[Path | str],
     to: Path | str = "collected",

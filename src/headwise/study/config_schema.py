@@ -9,6 +9,7 @@ from typing import Any, Literal, get_args
 
 from headwise.core.config import Config
 from headwise.core.errors import ConfigError
+from headwise.core.named_options import named_options
 from headwise.flow.config import FlowConfig
 from headwise.study.cluster_config import ClusterConfig
 from headwise.study.config import RunConfig
@@ -32,6 +33,7 @@ class ConfigSchema:
         return json.dumps(self.document, indent=2, allow_nan=False)
 
 
+@named_options
 def config_schema(of: SchemaOf = "run") -> ConfigSchema:
     """The JSON Schema of a config: of a `--config` file (`run`), of a flow, or of a `--cluster` file.
 

@@ -6,6 +6,7 @@ import inspect
 from dataclasses import dataclass
 from typing import Any, get_args
 
+from headwise.core.named_options import named_options
 from headwise.core.text import definitions
 from headwise.study.config import Preset
 from headwise.study.experiments import EXPERIMENTS
@@ -26,6 +27,7 @@ class ExperimentList:
         return definitions(list(self.about.items()), indent=0, most=16)
 
 
+@named_options
 def list_experiments() -> ExperimentList:
     """The experiments that `experiment` and `headwise train` know.
 

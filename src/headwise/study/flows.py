@@ -12,6 +12,7 @@ import numpy as np
 
 from headwise.core.config import validated
 from headwise.core.errors import CorruptData
+from headwise.core.named_options import named_options
 from headwise.core.seeds import check_seed
 from headwise.core.text import wrap
 from headwise.flow.config import FlowConfig
@@ -57,6 +58,7 @@ class StoredFlow:
         return "\n".join(lines)
 
 
+@named_options
 def keep_flow(config: FlowConfig = DEFAULT, seed: int = 0, *, out: Path | str = "runs") -> StoredFlow:
     """The flow of a config and a seed, read from `out` where it has been kept before, otherwise solved and kept there.
 

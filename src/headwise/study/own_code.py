@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from headwise.core.errors import ConfigError
-from headwise.core.look import Metric, OnLook
+from headwise.core.look import Metric, OnLook, checked_on_look
 from headwise.core.own_metrics import checked_metrics
 from headwise.core.source_digest import qualified_name, source_digest
 from headwise.model.config import ModelConfig
@@ -50,8 +50,7 @@ class OwnCode:
                     "run depends on its seed alone"
                 )
         object.__setattr__(self, "metrics", checked_metrics(self.metrics))
-        if self.on_look is not None and not callable(self.on_look):
-            raise ConfigError(f"on_look is a {type(self.on_look).__name__}; give a function of a look")
+        checked_on_look(self.on_look)
 
     def record(self) -> OwnConfig | None:
         """What the run keeps of it; `None` where nothing of one's own changes what is computed or measured."""

@@ -14,6 +14,7 @@ import numpy as np
 
 from headwise.core.errors import ConfigError, CorruptData
 from headwise.core.keys import flatten, nearest_key
+from headwise.core.named_options import named_options
 from headwise.core.text import text_table, wrap
 from headwise.store import RunDirectory, RunRecord, load_trajectory
 from headwise.store.labels import read_label
@@ -89,6 +90,7 @@ class RunTable(list[ListedRun]):
         return "\n\n".join(parts)
 
 
+@named_options
 def list_runs(
     root: Path | str,
     *,

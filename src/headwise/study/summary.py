@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from headwise.core.named_options import named_options
 from headwise.core.plain import plain
 from headwise.core.readings import with_reading
 from headwise.phases.importance import read_importance
@@ -48,6 +49,7 @@ class RunSummary:
         return summary_text(f"{self.run}  {self.status} at step {self.steps}", self.final, self.trajectory)
 
 
+@named_options
 def show(run: Path | str) -> RunSummary:
     """The state and the results of a stored run, finished or not, or of a trajectory in a netCDF file or Zarr store.
 

@@ -12,11 +12,13 @@ from typing import Any
 
 from headwise.core.errors import ConfigError
 from headwise.core.extras import require_library
-from headwise.core.seeds import refuse_no_seeds
+from headwise.core.named_options import named_options_beside
+from headwise.core.seeds import require_seeds
 from headwise.store import RunDirectory, check_writable
 from headwise.store.labels import check_label, give_label
 from headwise.study.cluster_config import ClusterConfig
 from headwise.study.config import RunConfig, config_hash
+from headwise.study.config_keys import run_config_keys
 from headwise.study.cost import estimate_wall, readable
 from headwise.study.executors import open_pool
 from headwise.study.experiments import as_run_config
@@ -109,6 +111,7 @@ class SweptRuns:
         )
 
 
+@named_options_beside(run_config_keys)
 def plan_sweep(
     config: RunConfig | Mapping[str, Any] | str,
     *,
@@ -127,7 +130,7 @@ def plan_sweep(
     """
     if workers < 1:
         raise ConfigError(f"--workers {workers} must be at least 1")
-    refuse_no_seeds(seeds)
+    require_seeds(seeds)
     base = as_run_config(config)
     points = plan_points(over, zipped)
     resolved = [base.changed(point) for point in points]
@@ -143,6 +146,7 @@ def plan_sweep(
     return SweepPlan(configs, values, Path(out), len(whole) - len(configs), len(left), estimate_wall(left, workers))
 
 
+@named_options_beside(run_config_keys)
 def sweep(
     config: RunConfig | Mapping[str, Any] | str,
     *,

@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headwise.core.look import Metric, OnLook
-from headwise.core.named_options import named_options
+from headwise.core.named_options import named_options_beside
 from headwise.store import OnDamage, load_trajectory
 from headwise.study.config import RunConfig
+from headwise.study.config_keys import run_config_keys
 from headwise.study.experiments import as_run_config
 from headwise.study.interrupts import stop_on_interrupt
 from headwise.study.kept_features import keep_features
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from headwise.training.optimisers import MakeOptimiser
 
 
-@named_options
+@named_options_beside(run_config_keys)
 def train(
     config: RunConfig | Mapping[str, Any] | str,
     out: Path | str = "runs",

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from headwise.core.errors import ConfigError
+from headwise.core.named_options import named_options
 from headwise.theory.document import check_document
 from headwise.theory.registry import (
     TRIALS,
@@ -47,6 +48,7 @@ class CheckedStatements:
         return results_table(self.results, explained=self.named)
 
 
+@named_options
 def check(
     names: Sequence[str] = (),
     *,
@@ -73,6 +75,7 @@ def check(
     return CheckedStatements(tuple(results), trials, seed, bool(names))
 
 
+@named_options
 def list_statements() -> list[str]:
     """The names that `check` takes, in the order of the paper.
 

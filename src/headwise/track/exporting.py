@@ -16,6 +16,7 @@ from headwise.core.errors import ConfigError
 from headwise.core.extras import require_library
 from headwise.core.keys import nearest_key
 from headwise.core.look import Look
+from headwise.core.named_options import named_options
 from headwise.core.system_errors import cannot_write
 from headwise.store import load_trajectory
 from headwise.store.given_source import given_source
@@ -44,6 +45,7 @@ class Exported:
         return str(self.output)
 
 
+@named_options
 def export(run: Path | str, to: ExportTo, *, output: Path | str | None = None, project: str = "headwise") -> Exported:
     """Write a run as netCDF, Zarr or a Parquet table in long form, or send its numbers to an experiment tracker.
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from headwise.core.named_options import named_options
 from headwise.core.plain import plain
 from headwise.view.phase_diagram import Diagram, phase_diagram
 from headwise.view.sheets.diagram import COLUMNS, diagram_sheet
@@ -32,6 +33,7 @@ class DrawnDiagram:
         return f"wrote {self.figure} and {self.table}"
 
 
+@named_options
 def draw_diagram(
     table: Path | str, *, x: str, y: str, value: Sequence[str] | str = ("stages",), to: Path | str = "diagram.png"
 ) -> DrawnDiagram:

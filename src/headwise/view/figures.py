@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import xarray as xr
 
+from headwise.core.named_options import named_options
 from headwise.flow.config import FlowConfig
 from headwise.phases.detection import detect
 from headwise.phases.sources import Groups
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 DEFAULT = FlowConfig()
 
 
+@named_options
 def draw_run(run: Path | str | xr.Dataset, to: Path | str | None = None) -> Figure:
     """A training run's distances and attention maps, a flow's attention, values and loss, or a probe's lags by head.
 
@@ -42,6 +44,7 @@ def draw_run(run: Path | str | xr.Dataset, to: Path | str | None = None) -> Figu
     return _drawn(run_sheet(_trajectory(run)), to)
 
 
+@named_options
 def draw_phases(
     run: Path | str | xr.Dataset,
     to: Path | str | None = None,
@@ -62,6 +65,7 @@ def draw_phases(
     return _drawn(phase_sheet(trajectory, report or detect(trajectory, groups=groups)), to)
 
 
+@named_options
 def draw_theory(
     config: FlowConfig = DEFAULT,
     seed: int = 0,
@@ -90,6 +94,7 @@ def draw_theory(
     return _drawn(theory_sheet(overlays, to_trajectory(flow)), to)
 
 
+@named_options
 def draw_branches(runs: Sequence[Path | str | xr.Dataset], to: Path | str | None = None) -> Figure:
     """A run, given first, and branches of it on one time axis, with what differs from the run as curves.
 

@@ -21,6 +21,8 @@ MODULES = (
 
 def find_adapter(model: object) -> Adapter:
     """The first adapter that claims this model."""
+    if isinstance(model, type):
+        raise ConfigError(f"cannot watch the class {model.__name__}; make a model of it first and give that")
     for name in MODULES:
         adapter: Adapter = importlib.import_module(f"{__name__}.{name}").ADAPTER
         if adapter.claims(model):

@@ -22,8 +22,11 @@ from headwise.core.errors import ConfigError
 from headwise.probe.adapter import Batch, HeadWrites, Layer, Observer, rewrite_of
 from headwise.probe.adapters.scaled_dot_product import ScaledDotProducts
 
-OUTPUT_NAMES = ("o_proj", "c_proj", "dense", "out_proj", "out_lin", "wo")
+OUTPUT_NAMES = ("o_proj", "c_proj", "dense", "out_proj", "out_lin", "wo", "o")
 """What the families call the matrix after the heads."""
+
+OTHER_SEQUENCE = ("key_value_states", "encoder_hidden_states")
+"""Arguments of an attention module by which it is given another sequence to attend to."""
 
 CAUSAL, MASKED = ("ForCausalLM", "LMHeadModel"), "ForMaskedLM"
 """How the library's language models are called."""
@@ -111,6 +114,7 @@ class _Catch:
         self._rewrite = rewrite_of(observer)
         self._hidden: Tensor | None = None
         self._written: tuple[Tensor, nn.Module] | None = None
+        self._elsewhere = False
         self.layers = 0
 
     def hidden(self, weights: Tensor) -> None:
@@ -120,22 +124,30 @@ class _Catch:
     def watching(self, module: nn.Module, name: str) -> Iterator[None]:
         """Hooks on one attention module and on the matrices after its heads, for one pass."""
 
+        def before(module: nn.Module, args: tuple[Any, ...], given: dict[str, Any]) -> None:
+            self._elsewhere = _attends_elsewhere(module, args, given)
+
         def before_output(output: nn.Module, args: tuple[Any, ...]) -> tuple[Any, ...] | None:
             self._written = (args[0], output)
-            if self._rewrite is None or args[0].ndim != 3:
+            if self._rewrite is None or args[0].ndim != 3 or self._elsewhere:
                 return None
             return (self._rewrite(args[0]), *args[1:])
 
         def after(module: nn.Module, args: tuple[Any, ...], output: Any) -> None:
             weights = _weights(output)
             weights = self._hidden if weights is None else weights
-            if weights is not None:
+            if self._elsewhere:
+                self._observer.note(f"{name} attends to another sequence and is left out")
+            elif weights is not None:
                 writes = None if self._written is None else _writes(*self._written, heads=weights.shape[1])
                 self._observer.layer(Layer(name, weights, self._batch.valid_BS, writes))
                 self.layers += 1
             self._hidden = self._written = None
 
-        handles = [module.register_forward_hook(after)]
+        handles = [
+            module.register_forward_pre_hook(before, with_kwargs=True),
+            module.register_forward_hook(after),
+        ]
         handles += [
             part.register_forward_pre_hook(before_output)
             for path, part in module.named_modules()
@@ -148,6 +160,12 @@ class _Catch:
                 handle.remove()
 
 
+def _attends_elsewhere(module: nn.Module, args: tuple[Any, ...], given: dict[str, Any]) -> bool:
+    """Whether this call has another sequence to attend to, as in a decoder that is given what an encoder made."""
+    by_place = dict(zip(inspect.signature(module.forward).parameters, args, strict=False))
+    return any((by_place | given).get(name) is not None for name in OTHER_SEQUENCE)
+
+
 def _show_returned(result: Any, batch: Batch, observer: Observer) -> None:
     """For models whose layers give weights only when the whole model is asked for all of them at once."""
     for index, weights in enumerate(getattr(result, "attentions", None) or ()):
@@ -156,8 +174,16 @@ def _show_returned(result: Any, batch: Batch, observer: Observer) -> None:
 
 
 def _weights(output: Any) -> Tensor | None:
+    """The weights among what a module returns; T5's returns its position biases too, which have the same shape."""
     parts = output[1:] if isinstance(output, tuple) else ()
-    return next((part for part in parts if isinstance(part, Tensor) and part.ndim == 4), None)
+    maps = [part for part in parts if isinstance(part, Tensor) and part.ndim == 4]
+    return min(maps, key=_distance_from_weights) if len(maps) > 1 else next(iter(maps), None)
+
+
+def _distance_from_weights(map_BHQK: Tensor) -> float:
+    """How far rows are from adding up to one with no entry below zero."""
+    off = (map_BHQK.float().sum(-1) - 1).abs().mean() + map_BHQK.float().clamp(max=0).abs().max()
+    return float(off.nan_to_num(torch.inf))
 
 
 def _matrix(module: nn.Module) -> Tensor | None:
@@ -175,9 +201,15 @@ def _writes(z: Tensor, output: nn.Module, *, heads: int) -> HeadWrites | None:
     return HeadWrites(z.reshape(*z.shape[:2], heads, -1), matrix.reshape(matrix.shape[0], heads, -1))
 
 
+def _has_two_halves(model: Any) -> bool:
+    """Whether the model is more than its encoder or its decoder; each of them often shares the config of the whole."""
+    halves = [getattr(model, name, None) for name in ("get_encoder", "get_decoder")]
+    return all(half is not None and half() is not model for half in halves)
+
+
 def _require_decodable(model: Any, batch: Batch) -> None:
     config = model.config
-    if getattr(config, "is_encoder_decoder", False):
+    if getattr(config, "is_encoder_decoder", False) and _has_two_halves(model):
         raise ConfigError(
             f"{type(model).__name__} has an encoder, a decoder and attention between them; "
             "watch one of them: model.get_encoder() or model.get_decoder()"

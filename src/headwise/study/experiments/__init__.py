@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, get_args
+from typing import Any
 
 from headwise.core.config import NO_CHANGES, validated
 from headwise.core.errors import ConfigError
 from headwise.core.keys import nearest_key
+from headwise.core.named_options import named_options
 from headwise.study.config import Preset, RunConfig
 from headwise.study.experiments import data_size, full_variants, hierarchy, initialisation, ladder, minimal_variants
 from headwise.study.experiments.full import full
@@ -54,6 +55,7 @@ EXPERIMENTS: dict[str, Callable[[Preset], RunConfig]] = {
 """Every experiment by the name the command line takes."""
 
 
+@named_options
 def experiment(name: str, preset: Preset = "published", *, changes: Mapping[str, Any] = NO_CHANGES) -> RunConfig:
     """The config of one experiment in one reading of the paper, with some of its keys changed.
 
@@ -62,13 +64,9 @@ def experiment(name: str, preset: Preset = "published", *, changes: Mapping[str,
     >>> config.preset, config.train.steps, config.task.m
     ('published', 1000, 1.3)
     """
-    if name not in EXPERIMENTS:
+    if not isinstance(name, str) or name not in EXPERIMENTS:
         raise ConfigError(
             f"unknown experiment {name!r}{nearest_key(str(name), EXPERIMENTS)}; `headwise list` shows all of them"
-        )
-    if preset not in get_args(Preset):
-        raise ConfigError(
-            f"preset = {preset!r} is unknown; take {', '.join(get_args(Preset)[:-1])} or {get_args(Preset)[-1]}"
         )
     return EXPERIMENTS[name](preset).changed(changes)
 

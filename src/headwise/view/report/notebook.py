@@ -42,8 +42,8 @@ def notebook_page(runs: Shown | Sequence[Shown], *, title: str | None = None, he
     >>> shown, shown._repr_html_()[:15]
     (NotebookPage(height=900), '<iframe srcdoc=')
     """
-    if not LEAST_HEIGHT <= height <= MOST_HEIGHT:
-        raise ConfigError(f"height = {height} is not between {LEAST_HEIGHT} and {MOST_HEIGHT} pixels")
+    if not isinstance(height, int | float) or not LEAST_HEIGHT <= height <= MOST_HEIGHT:
+        raise ConfigError(f"height = {height!r} is not between {LEAST_HEIGHT} and {MOST_HEIGHT} pixels")
     members, paths = gathered(runs)
     known = command_line(paths, None, title) if len(paths) == len(members) else None
     return NotebookPage(runs_page(members, title=title, command=known, embedded=True), height)

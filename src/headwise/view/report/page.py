@@ -62,6 +62,7 @@ def page(runs: Shown | Sequence[Shown], output: Path | str = "report.html", *, t
     return WrittenPage(output, size, tuple(paths))
 
 
+@named_options
 def refresh_page(
     runs: Runs,
     output: Path | str = "report.html",

@@ -19,6 +19,7 @@ from headwise.phases.heads_now import role_text
 
 BANDS = {"loss": ("loss:low", "loss:high")}
 """Variables with a noise of their own, and what the ends of it are called among the curves."""
+BAND_WORDS = " The band reaches two standard errors of that mean to either side."
 
 
 def drawn(names: Iterable[str], *, watched: bool = False) -> list[Variable]:
@@ -78,7 +79,8 @@ def _panels(rows: list[Variable], *, watched: bool, entries: Mapping[str, Sequen
                 if panel.kind != kind:
                     continue
                 title = panel.title or row.title
-                about = {"about": panel.about or row.about, "shown": panel.shown, "variables": []}
+                words = (panel.about or row.about) + (BAND_WORDS if watched and row.name in BANDS else "")
+                about = {"about": words, "shown": panel.shown, "variables": []}
                 shared = found.setdefault((kind, title), {"kind": kind, "title": title, **about})
                 if panel.of_each:
                     named = role_text if panel.of_each == "role" else str

@@ -10,6 +10,7 @@ from pathlib import PurePath
 from typing import Any
 
 from headwise.core.keys import flatten
+from headwise.store.manifest import typed
 from headwise.view.report.members import Member
 from headwise.view.report.studies import Study, differing_keys
 
@@ -48,10 +49,13 @@ def describe(studies: Sequence[Study]) -> Provenance:
 def made_by(member: Member) -> str | None:
     """The command line that made a run, with the program's name in place of its path on that machine."""
     argv = member.manifest.get("argv")
-    if not isinstance(argv, list) or not argv:
+    known = typed([str(part) for part in argv]) if isinstance(argv, list) else []
+    if not known:
         return None
-    first, *rest = (str(part) for part in argv)
-    return shlex.join([PurePath(first).name or first, *rest])
+    first, rest = PurePath(known[0]), known[1:]
+    if first.name == "__main__.py":
+        return shlex.join(["python", "-m", first.parent.name, *rest])
+    return shlex.join([*(["python"] if first.suffix == ".py" else []), first.name, *rest])
 
 
 def shown(value: Any) -> str:

@@ -96,7 +96,9 @@ function allCurvePanels() {
   const measured = specs.map((spec) => [spec, measuredVariables(spec)]).filter(([, known]) => known.length);
   // Rows of three while that leaves no gap, then rows of two.
   const threes = [0, 3, 6].find((count) => (measured.length - count) % 2 === 0 && count <= measured.length) ?? 3;
-  return measured.flatMap(([spec, known], n) => curvePanels(spec, known, measured.length === 1 ? 12 : n < threes ? 4 : 6));
+  // Where only two fit beside each other, the third has a row of its own.
+  const span = (n) => (measured.length === 1 ? "12" : n >= threes ? "6" : n % 3 === 2 ? "4 last-of-three" : "4");
+  return measured.flatMap(([spec, known], n) => curvePanels(spec, known, span(n)));
 }
 
 function curvePanels(spec, known, span) {

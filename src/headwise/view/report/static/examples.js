@@ -17,12 +17,14 @@ function currentExample(study, example) {
   const [, examples, blocks, heads, queries, keys] = array.shape;
   const i = nearestIndex(run.mapSteps, clock.toStudy(study.index, state.time));
   const size = queries * keys, chosen = Math.min(example, examples - 1);
-  const start = i * array.width + (chosen * blocks + Math.min(state.block, blocks - 1)) * heads * size;
+  const place = (chosen * blocks + Math.min(state.block, blocks - 1)) * heads * size, start = i * array.width + place;
   const told = run.examples[chosen];
   told.seen = told.seen || told.tokens.map(tokenText).slice(0, queries);
   const tokens = told.seen;
   return {
     look: i, step: run.mapSteps[i], full: exampleFull(run, array, chosen), tokens, sequence: told.sequence, queries: tokens.length, keys: tokens.length,
+    // Of a head at the last kept look: what it puts on a token from another.
+    atLast: (k, q, key) => array.values[(array.shape[0] - 1) * array.width + place + k * size + q * keys + key] || 0,
     // Only the rows and columns that have a token: an example may be shorter than others.
     head: (k) => {
       const values = array.values.subarray(start + k * size, start + (k + 1) * size);
@@ -105,6 +107,15 @@ function tellingHead(study) {
   return doing.length ? doing.reduce((a, b) => (b.score > a.score ? b : a)).head - 1 : 0;
 }
 
+// The token that a reader sees first: in the later half, where there is most to look at, the one from which these heads
+// look most at one place once they have learned what they do. It stays while time moves.
+function tellingRow(one, heads) {
+  const top = (q) => Math.max(...one.tokens.map((_, key) => heads.reduce((sum, k) => sum + one.atLast(k, q, key), 0)));
+  let best = Math.floor(one.tokens.length / 2);
+  for (let q = best + 1; q < one.tokens.length; q++) if (top(q) > top(best)) best = q;
+  return best;
+}
+
 function examplePanel(study, span, spec) {
   let example = 0, head = null, cell = null, row = null;
   const now = () => currentExample(study, example);
@@ -153,7 +164,7 @@ function examplePanel(study, span, spec) {
   const words = () => {
     const one = now();
     if (!one) { readout.textContent = "unpacking…"; ribbon.replaceChildren(); return; }
-    const q = Math.min((cell ? cell[0] : row) ?? Math.floor(0.75 * one.tokens.length), one.tokens.length - 1);
+    const q = Math.min((cell ? cell[0] : row) ?? tellingRow(one, heads()), one.tokens.length - 1);
     const shares = one.tokens.map((_, k) => heads().reduce((sum, n) => sum + one.head(n)[q * one.keys + k], 0) / Math.max(1, heads().length));
     const best = shares.reduce((top, share, k) => (share > (shares[top] || 0) ? k : top), 0);
     const told = cell ? `token ${cell[1] + 1}, “${one.tokens[cell[1]]}”, gets ${shown(shares[cell[1]])}` : `most on token ${best + 1}, “${one.tokens[best]}”: ${shown(shares[best])}`;

@@ -69,7 +69,8 @@ function pairsPanel(study, span, spec) {
     },
     image: (title, now) => picture(`${title}, block ${state.block + 1}, ${now}`, 460, 450, (context) => drawPairs(context, 450, 440, study, name)),
   });
-  const view = makeCanvas("", (room) => Math.min(room, 380), (context, w, hgt) => drawPairs(context, w, hgt, study, name));
+  // Two heads need no more room than their numbers.
+  const view = makeCanvas("", (room) => Math.min(room, 380, 24 + 90 * study.heads), (context, w, hgt) => drawPairs(context, w, hgt, study, name));
   const readout = h("p", { class: "readout" });
   if (known.length > 1) {
     const select = h("select", { class: "small", "aria-label": `Which ${spec.title}` }, ...known.map((one) => h("option", { value: one.name }, one.choice)));

@@ -11,7 +11,7 @@ function rolesText(study, time) {
   const held = new Set(begun.filter(({ end }) => time <= end).map(({ block, head }) => `${block}.${head}`)).size;
   if (!begun.length) return "no head has a role yet";
   const last = begun.reduce((a, b) => (b.start >= a.start ? b : a));
-  return `${held} of ${headTotal(study)} heads have a role; last: ${toolName(last.block - 1, last.head - 1)}, ${kindOf(study, last.role).text}`;
+  return `${held} of ${headTotal(study)} heads ${held === 1 ? "has" : "have"} a role; last: ${toolName(last.block - 1, last.head - 1)}, ${kindOf(study, last.role).text}`;
 }
 
 function kindList(study) {
@@ -95,8 +95,8 @@ function drawDoing(context, width, height, study) {
     context.textBaseline = "middle";
     context.textAlign = "left";
     context.fillStyle = contrasting(colour);
-    const words = [text, short].find((one) => context.measureText(one).width < to - from - 8);
-    if (words) context.fillText(words, from + 4, y + tall / 2 + 0.5);
+    const words = [text, short].find((one) => context.measureText(one).width < to - from - 12);
+    if (words) context.fillText(words, from + 8, y + tall / 2 + 0.5);
   }
   context.strokeStyle = ink("card");
   context.lineWidth = 2;

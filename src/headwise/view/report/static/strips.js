@@ -76,8 +76,8 @@ function drawCopying(context, width, study, head) {
     context.font = `600 10px ${FONT}`;
     context.textBaseline = "middle";
     context.textAlign = "left";
-    const words = [text, short].find((one) => context.measureText(one).width < to - from - 8);
-    if (words) context.fillText(words, from + 5, STRIP.bar / 2 + 0.5);
+    const words = [text, short].find((one) => context.measureText(one).width < to - from - 12);
+    if (words) context.fillText(words, from + 9, STRIP.bar / 2 + 0.5);
     context.fillStyle = ink("card");
     if (from > 1) context.fillRect(from - 1, 0, 2, STRIP.bar);
   }
