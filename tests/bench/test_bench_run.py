@@ -13,9 +13,10 @@ import pytest
 from headwise.bench import growth, run
 from headwise.bench.cases import NAMES, paper_sizes
 from headwise.bench.floor import operations
+from headwise.bench.limits import FASTER, Limit, auto, faster, memory
 from headwise.bench.memory import peak_gigabytes
 from headwise.bench.others import COUNTERS, Others
-from headwise.bench.page import page
+from headwise.bench.page import forget, page
 from headwise.bench.run import run_benchmark
 from headwise.bench.text import render
 from headwise.bench.timing import interleaved, ratio, spread
@@ -69,6 +70,36 @@ def test_the_page_in_the_docs_is_that_of_the_stored_measurement() -> None:
     assert (docs / "performance.md").read_text() == page(measured)
 
 
+def test_limits_are_kept_by_the_median_within_its_repeats_or_not() -> None:
+    def measured(kernel: float, spread: list[float]) -> dict[str, dict]:
+        return {
+            "seconds": {"minimal": {"plain": 28.5, "reference": 10.0, "kernel": kernel}},
+            "ratio_spread": {"minimal": {"kernel": spread}},
+        }
+
+    limit = Limit("minimal", "plain", 28.5)
+    assert faster(measured(1.0, [28.0, 29.0]), limit) == (28.5, [28.0, 29.0], "yes")
+    assert faster(measured(2.0, [14.0, 28.6]), limit) == (14.25, [14.0, 28.6], "within its repeats")
+    assert faster(measured(2.0, [14.0, 28.4]), limit) == (14.25, [14.0, 28.4], "no")
+    assert faster(measured(4.0, [7.0, 99.0]), Limit("minimal", "reference", 2.6)) == (2.5, None, "no")
+    assert faster(measured(1.0, [1.0, 1.0]), Limit("full", "plain", 1.0)) is None
+
+    def chosen(*ratios: float) -> dict[str, dict]:
+        cells = {str(n): {"ratio": r, "interval": [r - 0.1, r + 0.1]} for n, r in enumerate(ratios)}
+        return {"auto": {"sizes": {"full": {"d": cells}}}}
+
+    assert [auto(chosen(0.9, worst)).kept for worst in (1.1, 1.15, 1.3)] == ["yes", "within its repeats", "no"]
+    assert auto({"auto": {}}) is None
+    assert memory({"memory": {"full": {"plain": 2.0, "kernel": 0.3}, "minimal": {"kernel": 0.7}}}) == (0.7, None, "no")
+
+
+def test_the_page_says_which_limits_are_kept(result: dict[str, dict]) -> None:
+    written = page(result)
+    assert ("## What it is held to" in written) == ("kernel" in PATHS)
+    if "kernel" in PATHS:
+        assert all(f"at least {limit.least} |" in written for limit in FASTER)
+
+
 def test_a_page_from_a_poor_measurement_says_so(result: dict[str, dict]) -> None:
     quiet = result | {
         "machine": result["machine"] | {"load": 0.1},
@@ -102,6 +133,24 @@ def test_a_benchmark_that_was_stopped_goes_on_where_it_was(monkeypatch: pytest.M
     assert set(done["seconds"]) == set(NAMES)
     with pytest.raises(ConfigError, match="cannot be continued"):
         run_benchmark(batch=41, repeats=2, parts=["times"], before=before)
+
+
+def test_what_is_forgotten_is_measured_again(result: dict[str, dict]) -> None:
+    cell = {"ratio": 1.0, "interval": [1.0, 1.0]}
+    stored = json.loads(json.dumps(result)) | {
+        "study": {"minimal": {}},
+        "auto": {"sizes": {"full": {"d": {"10": cell}}}},
+    }
+    for name in ("full", "study", "full.d.10"):
+        forget(stored, name)
+        with pytest.raises(KeyError):
+            forget(stored, name)
+    assert stored["study"] == {}
+    assert stored["auto"]["sizes"] == {"full": {"d": {}}}
+    again = run_benchmark(batch=40, repeats=2, parts=["times"], before=stored)
+    assert set(again["seconds"]) == set(NAMES)
+    assert again["seconds"]["minimal"] == result["seconds"]["minimal"]
+    assert again["seconds"]["full"] != result["seconds"]["full"]
 
 
 @pytest.mark.skipif(not COUNTERS.exists(), reason="this system does not count the work of others")

@@ -42,6 +42,11 @@ def test_divergences_are_their_definitions() -> None:
     at_targets = [np.take_along_axis(x, targets[..., None], -1).mean() for x in (model, laws["teacher"])]
     assert space.loss() == pytest.approx(-at_targets[0], abs=1e-12)
     assert space.excess_loss() == pytest.approx(at_targets[1] - at_targets[0], abs=1e-12)
+    whole = space.loss()
+    space.reset()
+    for part in (slice(0, 3), slice(3, 7)):
+        space.visit_for_loss(part, torch.from_numpy(logits[part]))
+    assert space.loss() == whole, "a validation has the bits of the measured loss: schedules decide by it"
 
 
 def test_by_lag_counts_the_query_itself_as_lag_one() -> None:

@@ -12,6 +12,8 @@ EVERYWHERE = DropoutConfig(attention=0.2, attention_branch=0.3, mlp=0.25, mlp_br
 TEXT = FULL_TEXT.changed(SMALL)
 PUBLISHED = FULL_PUBLISHED.changed({**SMALL, "dropout": FOUR_SITES})
 MINIMAL = MINIMAL_PUBLISHED
+WIDE = {"width": 150, "mlp": 70}
+"""More columns than the kernel works on at a time, and not a whole number of times as many."""
 
 GRID: dict[str, ModelConfig] = {
     "minimal": MINIMAL,
@@ -53,6 +55,10 @@ GRID: dict[str, ModelConfig] = {
     "published, context": PUBLISHED.changed({"context": 5}),
     "published, no output": PUBLISHED.changed({"output": "off"}),
     "published, merged": PUBLISHED.changed({"score": "merged"}),
+    "published, wide": PUBLISHED.changed(WIDE),
+    "text, wide": TEXT.changed({**WIDE, "dropout": EVERYWHERE}),
+    "two published, wide": PUBLISHED.changed({**WIDE, "blocks": 2}),
+    "pre, published, wide": PUBLISHED.changed({**WIDE, "norm": "pre"}),
     "published, relative": PUBLISHED.changed({"positions": "relative"}),
     "two minimal": MINIMAL.changed({"blocks": 2}),
     "two minimal, residual": MINIMAL.changed({"blocks": 2, "residual": "on"}),

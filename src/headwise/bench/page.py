@@ -2,8 +2,9 @@
 
 `python -m headwise.bench.page` runs the benchmark, with peers and sizes, which takes about half an hour and needs a
 quiet machine. It writes docs/performance.json and the page beside it after each part; `--to` names another file,
-`--continue` measures only what the file does not have, and `--parts` some parts alone. `--write` measures nothing and
-writes the page of a file.
+`--continue` measures only what the file does not have, and `--parts` some parts alone. `--again NAME ...` continues
+too, after forgetting some of what the file has: cases (`minimal`), sizes (`pre_norm.batch.300`) or `study`. `--write`
+measures nothing and writes the page of a file.
 """
 
 from __future__ import annotations
@@ -13,12 +14,18 @@ import json
 from pathlib import Path
 from typing import Any
 
-from headwise.bench.cases import Name
+from headwise.bench.cases import NAMES, Name
+from headwise.bench.limits import AUTO_WORST, FASTER, MOST_GIGABYTES, Held, auto, faster, memory
 from headwise.bench.run import LEVELS_BATCH, PARTS, run_benchmark
 from headwise.core.atomic import replace_file
 from headwise.core.markdown import markdown_table
 
 RESULT = Path("docs/performance.json")
+OF_A_CASE = (
+    *("ratio", "ratio_chunked", "ratio_pairwise", "ratio_spread", "floor", "profile"),
+    *("ratio_peers", "ratio_peers_spread", "best_chunk", "others"),
+)
+"""What is measured together with the seconds of a case."""
 BUSY, REPEATS = 0.5, 5
 BUSY_OTHERS = 0.25
 """Cores that other processes may keep busy while something is measured."""
@@ -78,18 +85,21 @@ def page(result: dict[str, Any]) -> str:
         "here; lookups, softmax, norms and dropout come on top of it.",
         "## Times faster",
         markdown_table(
-            ["", *(f"{WORDS[p]} over plain" for p in paths), *(f"{WORDS[p]} over plain in chunks" for p in paths)],
+            ["", *(f"{WORDS[p]} over {what}" for what in ("plain", "plain in chunks", "reference") for p in paths)],
             [
                 [
                     TITLES[case],
                     *(_ratio(ratios[p], result["ratio_spread"][case][p]) for p in paths),
                     *(f"{result['ratio_chunked'][case][p]:.1f}" for p in paths),
+                    *(f"{result['seconds'][case]['reference'] / result['seconds'][case][p]:.1f}" for p in paths),
                 ]
                 for case, ratios in result["ratio"].items()
             ],
         ),
         "In parentheses: the smallest and the largest ratio within one repeat." + _pairwise(result),
     ]
+    if limits := _limits(result):
+        parts += ["## What it is held to", limits]
     if result["profile"]:
         parts += ["## Where the kernel's time goes", _profile(result)]
     if result["grad_error"]:
@@ -128,6 +138,45 @@ def _caution(result: dict[str, Any]) -> list[str]:
     return [f"**Provisional**: {'; '.join(problems)}."] if problems else []
 
 
+OVER = {"plain": "plain torch", "plain_chunked": "plain torch in chunks", "reference": "the reference"}
+
+
+def _limits(result: dict[str, Any]) -> str:
+    """Limits that stood before the measurement, and whether it keeps them; empty without a kernel."""
+    held: list[tuple[str, str, Held | None, int]] = []
+    for limit in FASTER:
+        what = f"{TITLES[limit.case]}, times faster than {OVER[limit.over]}"
+        held.append((what, f"at least {limit.least}", faster(result, limit), 1))
+    held.append(("`auto` over the best other way, largest of all sizes", f"at most {AUTO_WORST:.2f}", auto(result), 2))
+    held.append(("peak memory of the kernel, GB", f"below {MOST_GIGABYTES}", memory(result), 2))
+    rows = [
+        [
+            what,
+            limit,
+            _ratio(found.measured, found.spread, digits=digits) if found.spread else f"{found.measured:.{digits}f}",
+            found.kept if found.kept == "yes" else f"**{found.kept}**",
+        ]
+        for what, limit, found, digits in held
+        if found is not None
+    ]
+    if not rows:
+        return ""
+    text = "Limits that were set before this measurement; the first four are what an earlier kernel reached."
+    return text + "\n\n" + markdown_table(["", "limit", "measured", "kept"], rows)
+
+
+DISTANCE = (
+    "What keeps a step from its floor. In the minimal model, by samples of the processor, half of the time is in "
+    "products; the other half looks up and scatters the table entries of each pair of query and key (a quarter), "
+    "and computes softmax and loss (a fifth). With dropped inputs two fifths of the time project them by the rows "
+    "of their dropped coordinates, which lie at random places: a tile of five sequences instead of nine and "
+    "slopes in a quarter of the memory made the step a tenth faster, twice as many columns at once made it no "
+    "faster. Windows cost more than they should: one query fills one of eight lanes, and windows that overlap "
+    "share nothing; a minimal step on windows of six took twice that of the whole sequences. "
+    "These shares and factors were seen beside other work, in trials that took turns."
+)
+
+
 def _profile(result: dict[str, Any]) -> str:
     stages = list(next(iter(result["profile"].values())))
     rows = [
@@ -143,7 +192,7 @@ def _profile(result: dict[str, Any]) -> str:
         "heads, output matrix; the products of attention weights with values count as attention, together with table "
         "lookups, softmax and scatters."
     )
-    return markdown_table(["", *stages, "over floor"], rows) + "\n\n" + text
+    return "\n\n".join([markdown_table(["", *stages, "over floor"], rows), text, DISTANCE])
 
 
 def _exactness(result: dict[str, Any]) -> str:
@@ -288,10 +337,19 @@ def main() -> None:
     parser.add_argument("--to", type=Path, default=RESULT, metavar="FILE", help=f"the result (default: {RESULT})")
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS, help="measure these alone")
     parser.add_argument("--continue", dest="continued", action="store_true", help="keep what the file has")
+    parser.add_argument("--again", nargs="+", default=[], metavar="NAME", help="continue, and measure these anew")
     parser.add_argument("--write", action="store_true", help="measure nothing: write the page of the file")
     arguments = parser.parse_args()
-    there = arguments.to.exists() and (arguments.continued or arguments.write)
+    there = arguments.to.exists() and (arguments.continued or arguments.write or arguments.again)
     before = json.loads(arguments.to.read_text()) if there else None
+    if arguments.again:
+        if before is None:
+            parser.error(f"--to {arguments.to}: no such file")
+        for name in arguments.again:
+            try:
+                forget(before, name)
+            except KeyError:
+                parser.error(f"--again {name}: the file has no such measurement")
     if arguments.write:
         if before is None:
             parser.error(f"--to {arguments.to}: no such file")
@@ -305,6 +363,22 @@ def main() -> None:
         keep=lambda result: write(result, arguments.to),
         report=_print,
     )
+
+
+def forget(result: dict[str, Any], name: str) -> None:
+    """Take a case, one of the sizes or the study out of a result; `KeyError` if it has none of this name."""
+    if name == "study":
+        if not result["study"]:
+            raise KeyError(name)
+        result["study"] = {}
+    elif name in NAMES:
+        del result["seconds"][name]
+        for key in OF_A_CASE:
+            result[key].pop(name, None)
+    else:
+        case, _, place = name.partition(".")
+        axis, _, value = place.partition(".")
+        del result["auto"]["sizes"][case][axis][value]
 
 
 def write(result: dict[str, Any], to: Path) -> None:

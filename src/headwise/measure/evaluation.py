@@ -121,7 +121,7 @@ class Evaluator:
     def validation_loss(self) -> float:
         """The test loss alone, for schedules; independent of when anything is measured."""
         self.function.reset()
-        self.engine.evaluate(self.test.inputs, counted=self.test.counted, visit=self.function.visit)
+        self.engine.evaluate(self.test.inputs, counted=self.test.counted, visit=self.function.visit_for_loss)
         return self.function.loss()
 
     def coordinates(self) -> dict[str, list[Any]]:

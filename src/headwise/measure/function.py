@@ -51,15 +51,23 @@ class FunctionSpace:
 
     def visit(self, part: slice, logits: Tensor) -> None:
         """Take the logits of some rows."""
-        log_model = functional.log_softmax(logits, dim=-1)
-        targets = self._targets[part]
-        self._nll -= float(log_model.gather(-1, targets[..., None]).sum(dtype=torch.float64))
-        flat = log_model.flatten()
+        flat = self._with_loss(part, logits).flatten()
         model = flat.exp()
         self._model_negentropy += float((model * flat).sum(dtype=torch.float64))
         for index in range(len(self.names)):
             self._cross[index] += float(torch.dot(self._probability[index, part].flatten(), flat))
             self._cross_reverse[index] += float(torch.dot(self._log[index, part].flatten(), model))
+
+    def visit_for_loss(self, part: slice, logits: Tensor) -> None:
+        """Take the logits of some rows for the loss alone, which costs less."""
+        self._with_loss(part, logits)
+
+    def _with_loss(self, part: slice, logits: Tensor) -> Tensor:
+        """Add up the loss; the log-probabilities of these rows."""
+        log_model = functional.log_softmax(logits, dim=-1)
+        targets = self._targets[part]
+        self._nll -= float(log_model.gather(-1, targets[..., None]).sum(dtype=torch.float64))
+        return log_model
 
     def loss(self) -> float:
         """Mean cross-entropy on the targets."""

@@ -39,6 +39,11 @@ class GradientSums:
             for b, block in enumerate(self.sizes)
         ]
 
+    def added(self) -> Tensor:
+        """The sums of all groups, (N,), in float32; adding up a single one would only copy it."""
+        total_N = self.total_GN[0] if len(self.total_GN) == 1 else self.total_GN.sum(0)
+        return total_N.float()
+
     @contextmanager
     def of_group(self, group: int) -> Iterator[ctypes.Array[Gradients]]:
         """Where one group's gradients go. The kernel leaves a chunk's sums at zero, ready for the next group."""

@@ -54,7 +54,10 @@ static void attention_forward(const Block& m, const int64_t* tokens, uint64_t ke
             for (int from = 0; from < m.value_columns; from += COLUMNS) {
                 const int columns = groups_of_eight(columns_from(m, from));
                 gather_values(m, tokens, {h, h + 1}, from, columns, values);
-                mix_values(m, {h, h + 1}, mixing, values, 0, columns, false, out + own_columns(m, h) + from);
+                Mixing mix;
+                mix.heads = {h, h + 1}, mix.weights = mixing, mix.values = values, mix.next_head = 0;
+                mix.columns = columns, mix.mode = REPLACE, mix.out = out + own_columns(m, h) + from;
+                mix_values(m, mix);
             }
         return;
     }
@@ -63,7 +66,10 @@ static void attention_forward(const Block& m, const int64_t* tokens, uint64_t ke
         for (int h = 0; h < m.heads; h += heads_at_a_time(m)) {
             const Heads heads = from_head(m, h);
             gather_values(m, tokens, heads, from, columns, values);
-            mix_values(m, heads, mixing, values, head_of_values(m), columns, h > 0, out + from);
+            Mixing mix;
+            mix.heads = heads, mix.weights = mixing, mix.values = values, mix.next_head = head_of_values(m);
+            mix.columns = columns, mix.mode = h > 0 ? ADD : REPLACE, mix.out = out + from;
+            mix_values(m, mix);
         }
     }
 }
@@ -78,7 +84,10 @@ static void weight_gradients(const Block& m, const int64_t* tokens, AttentionScr
                 const int real = columns_from(m, from);
                 transpose(grads + own_columns(m, h) + from, m.mixed_pitch, m.queries, real, m.queries_pitch, across);
                 gather_values(m, tokens, {h, h + 1}, from, groups_of_eight(real), values);
-                dot_keys(m, values, COLUMNS, across, real, from > 0, slopes + weight_at(m, h, 0));
+                Dots d;
+                d.rows = {values, COLUMNS}, d.across = across, d.columns = real;
+                d.mode = from > 0 ? ADD : REPLACE, d.out = slopes + weight_at(m, h, 0);
+                dot_keys(m, d);
             }
         return;
     }
@@ -90,9 +99,12 @@ static void weight_gradients(const Block& m, const int64_t* tokens, AttentionScr
         for (int first = 0; first < m.heads; first += heads_at_a_time(m)) {
             const Heads heads = from_head(m, first);
             if (!gathered) gather_values(m, tokens, heads, from, groups_of_eight(real), values);
-            for (int h = heads.first; h < heads.last; h++)
-                dot_keys(m, values + (h - first) * head_of_values(m), COLUMNS, across, real, from > 0,
-                         slopes + weight_at(m, h, 0));
+            for (int h = heads.first; h < heads.last; h++) {
+                Dots d;
+                d.rows = {values + (h - first) * head_of_values(m), COLUMNS}, d.across = across, d.columns = real;
+                d.mode = from > 0 ? ADD : REPLACE, d.out = slopes + weight_at(m, h, 0);
+                dot_keys(m, d);
+            }
         }
     }
 }

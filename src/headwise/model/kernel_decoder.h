@@ -290,7 +290,9 @@ static float* attention_sum_backward(const Block& m, const Sequences& at, const 
 static StreamGradient rows_part_backward(const Block& m, const Sequences& at, const Stream& in, const float* mixed_grads,
                                          const StreamGradient& sum, const Gradients& to, BlockTile& t,
                                          Stopwatch& clock) {
-    const RowGradients grads = {t.grads.queries.data, keys_are_the_stream(m) ? t.grads.stream.data : t.grads.keys.data, t.grads.values.data};
+    RowGradients grads;
+    grads.queries = t.grads.queries.data, grads.values = t.grads.values.data;
+    grads.keys = keys_are_the_stream(m) ? t.grads.stream.data : t.grads.keys.data;
     for (int n = 0; n < at.count; n++)
         rows_backward(m, SequenceRows(m, t.rows, in.read, n), t.attention, t.weights.data + n * weight_at(m, m.heads, 0),
                       mixed_grads + (long)n * m.queries * m.mixed_pitch,
@@ -302,7 +304,8 @@ static StreamGradient rows_part_backward(const Block& m, const Sequences& at, co
     clock.lap(ATTEND_BACK);
     StreamGradient before;
     if (m.source == ROWS) return before;
-    project_tile_backward(m, in.read, at.count, t.rows, grads, to, t.grads.stream.data, t.grads.asked.data);
+    project_tile_backward(m, in.read, at.count, t.rows, grads, to,
+                          {t.grads.stream.data, t.grads.asked.data});
     clock.lap(PRODUCTS);
     before.read = t.grads.stream.data;
     if (m.residual) {

@@ -7,15 +7,28 @@
 // with the blocks of queries first, then those of keys, then those of values, all heads of a block together.
 // Rows of a tile are counted n * keys_pitch + position.
 
+constexpr int PARTS = 4;  // numbers whose sum a slope is: one would cost more steps to reach, a whole vector more memory
+
+INLINE Four in_parts(Floats v) {
+    if (LANES > 8) v += turned<8>(v);
+    Eight half = first_eight(v);
+    if (LANES > 4) half += SHUFFLE_EIGHT(half, half, 4, 5, 6, 7, 0, 1, 2, 3);
+    Four parts;
+    __builtin_memcpy(&parts, &half, sizeof parts);
+    return parts;
+}
+
 // What one tile needs. A row's entries run from `begin` to `end`; a coordinate's list has `capacity` places.
 struct DroppedTile {
     long rows, capacity, pitch, keep_size;
     Scratch<uint16_t> keep;
     Scratch<float> input;                              // [sequence * query, writes]: what the residual connection carries
+    Scratch<int32_t> token, position;                  // the row of the input's table that each row has for its token,
+                                                       //   and for its position
     Scratch<int32_t> begin, end, coordinates;          // the dropped coordinates of each row,
     Scratch<float> values_of_row;                      //   and what would have stood there
     Scratch<int32_t> listed, query_count, row_count;   // the rows in which a coordinate is dropped, queries' rows first,
-    Scratch<float> values_of_coordinate, slopes;       //   what would have stood there, and its gradient, in LANES parts
+    Scratch<float> values_of_coordinate, slopes;       //   what would have stood there, and its gradient, in PARTS parts
     Scratch<float> queries, keys, query_grads, key_grads, values, logit_grads;
 
     DroppedTile(const Block& m, bool used)
@@ -25,6 +38,8 @@ struct DroppedTile {
           keep_size((long)m.positions * m.writes + 64),
           keep(used ? m.tile * keep_size : 0),
           input(used ? (long)m.tile * m.queries * m.writes_pitch : 0),
+          token(rows),
+          position(rows),
           begin(rows),
           end(rows),
           coordinates(rows * m.writes, NOTHING),
@@ -33,7 +48,7 @@ struct DroppedTile {
           query_count(m.writes),
           row_count(m.writes),
           values_of_coordinate(rows * m.writes, NOTHING),
-          slopes(rows * m.writes * LANES, NOTHING),
+          slopes(rows * m.writes * PARTS, NOTHING),
           queries(rows * pitch),
           keys(rows * pitch),
           query_grads(rows * pitch),
@@ -61,6 +76,7 @@ static void list_dropped(const Block& m, const Sequences& at, DroppedTile& t) {
             const uint16_t* bits = t.keep.data + n * t.keep_size + (long)s * m.writes;
             const float* token = m.stream + at.tokens(m, n)[s] * m.writes_pitch;
             const float* position = m.stream + (long)(m.token_rows + s) * m.writes_pitch;
+            t.token.data[row] = (int32_t)at.tokens(m, n)[s], t.position.data[row] = m.token_rows + s;
             t.begin.data[row] = entries;
             for (int i = 0; i < m.writes; i += 4) {
                 uint64_t dropped;
@@ -77,7 +93,7 @@ static void list_dropped(const Block& m, const Sequences& at, DroppedTile& t) {
                     const long place = c * t.capacity + t.row_count.data[c]++;
                     t.listed.data[place] = row;
                     t.values_of_coordinate.data[place] = x;
-                    store(t.slopes.data + place * LANES, Floats{});
+                    store(t.slopes.data + place * PARTS, Four{});
                 }
             }
             t.end.data[row] = entries;
@@ -150,18 +166,18 @@ static void project_backward(const Block& m, const Sequences& at, Projection wha
         for (int v = 0; v < VECTORS; v++) w[v] = load<Floats>(weight + (long)c * COLUMNS + v * LANES) * what.scale;
         const int32_t* listed = t.listed.data + c * t.capacity;
         const float* values = t.values_of_coordinate.data + c * t.capacity;
-        float* slopes = t.slopes.data + c * t.capacity * LANES;
+        float* slopes = t.slopes.data + c * t.capacity * PARTS;
         for (int e = 0; e < counts[c]; e++) {
             const float* grad = grads.data + listed[e] * grads.pitch;
             const Floats x = splat<Floats>(values[e]);
-            Floats slope = load<Floats>(slopes + e * LANES);
+            Floats slope = {};
             UNROLL
             for (int v = 0; v < VECTORS; v++) {
                 const Floats g = load<Floats>(grad + v * LANES);
                 sum[v] += x * g;
                 slope += w[v] * g;
             }
-            store(slopes + e * LANES, slope);
+            add_to(slopes + e * PARTS, in_parts(slope));
         }
         UNROLL
         for (int v = 0; v < VECTORS; v++) {
@@ -171,13 +187,14 @@ static void project_backward(const Block& m, const Sequences& at, Projection wha
     }
 }
 
-static void return_slopes(const Block& m, const Sequences& at, const DroppedTile& t, float* stream_grad) {
+static void return_slopes(const Block& m, const DroppedTile& t, float* stream_grad) {
     for (int c = 0; c < m.writes; c++)
         for (int e = 0; e < t.row_count.data[c]; e++) {
-            const int row = t.listed.data[c * t.capacity + e], n = row / m.keys_pitch, s = row % m.keys_pitch;
-            const float slope = total(load<Floats>(t.slopes.data + (c * t.capacity + e) * LANES));
-            stream_grad[at.tokens(m, n)[s] * m.writes_pitch + c] -= slope;
-            stream_grad[(long)(m.token_rows + s) * m.writes_pitch + c] -= slope;
+            const int row = t.listed.data[c * t.capacity + e];
+            const Four parts = load<Four>(t.slopes.data + (c * t.capacity + e) * PARTS);
+            const float slope = (parts[0] + parts[2]) + (parts[1] + parts[3]);
+            stream_grad[(long)t.token.data[row] * m.writes_pitch + c] -= slope;
+            stream_grad[(long)t.position.data[row] * m.writes_pitch + c] -= slope;
         }
 }
 
@@ -207,15 +224,21 @@ static void dropped_forward(const Block& m, const Sequences& at, AttentionScratc
         for (int h = 0; h < m.heads; h++) {
             transpose(t.queries.data + (row + first) * t.pitch + h * m.head_size, t.pitch, m.queries, m.head_size,
                       m.queries_pitch, scratch.across.data);
-            dot_keys(m, t.keys.data + row * t.pitch + h * m.head_size, t.pitch, scratch.across.data, m.head_size,
-                     false, here + weight_at(m, h, 0));
+            Dots d;
+            d.rows = {t.keys.data + row * t.pitch + h * m.head_size, t.pitch}, d.across = scratch.across.data;
+            d.columns = m.head_size, d.mode = REPLACE, d.out = here + weight_at(m, h, 0);
+            dot_keys(m, d);
             finish_scores(m, h, here + weight_at(m, h, 0));
         }
         const float* mixing = finish_weights(m, at.key(ATTENTION, n), scratch, nullptr, here);
-        for (int b = 0; b < m.value_blocks; b++)
-            mix_values(m, {0, m.heads}, mixing, t.value(m, b, 0) + row * COLUMNS, t.rows * COLUMNS,
-                       groups_of_eight(value_block_columns(m, b)), false,
-                       out + (long)n * m.queries * m.writes_pitch + b * COLUMNS);
+        for (int b = 0; b < m.value_blocks; b++) {
+            Mixing mix;
+            mix.heads = {0, m.heads}, mix.weights = mixing;
+            mix.values = t.value(m, b, 0) + row * COLUMNS, mix.next_head = t.rows * COLUMNS;
+            mix.columns = groups_of_eight(value_block_columns(m, b)), mix.mode = REPLACE;
+            mix.out = out + (long)n * m.queries * m.writes_pitch + b * COLUMNS;
+            mix_values(m, mix);
+        }
     }
 }
 
@@ -235,15 +258,21 @@ static void dropped_backward(const Block& m, const Sequences& at, AttentionScrat
             transpose(grad, m.writes_pitch, m.queries, real, m.queries_pitch, scratch.across.data);
             for (int h = 0; h < m.heads; h++) {
                 float* values = t.value(m, b, h) + row * COLUMNS;
-                dot_keys(m, values, COLUMNS, scratch.across.data, real, b > 0, slopes + weight_at(m, h, 0));
+                Dots d;
+                d.rows = {values, COLUMNS}, d.across = scratch.across.data, d.columns = real;
+                d.mode = b > 0 ? ADD : REPLACE, d.out = slopes + weight_at(m, h, 0);
+                dot_keys(m, d);
                 value_gradients(m, h, mixing, grad, groups_of_eight(real), values);
             }
         }
         softmax_gradients(m, here, slopes);
         for (int h = 0; h < m.heads; h++) {
             const long asked = (row + first) * t.pitch + h * m.head_size, all = row * t.pitch + h * m.head_size;
-            logit_gradients(m, h, slopes, {t.queries.data + asked, t.pitch}, {t.keys.data + all, t.pitch},
-                            {t.query_grads.data + asked, t.pitch}, {t.key_grads.data + all, t.pitch}, to.lag);
+            LogitGradients io;
+            io.slopes = slopes + weight_at(m, h, 0), io.lag_sum = to.lag ? to.lag + weight_at(m, h, 0) : nullptr;
+            io.queries = {t.queries.data + asked, t.pitch}, io.keys = {t.keys.data + all, t.pitch};
+            io.query_grads = {t.query_grads.data + asked, t.pitch}, io.key_grads = {t.key_grads.data + all, t.pitch};
+            logit_gradients(m, io);
         }
     }
     for (int b = 0; b < m.score_blocks; b++) {
@@ -253,5 +282,5 @@ static void dropped_backward(const Block& m, const Sequences& at, AttentionScrat
     for (int b = 0; b < m.value_blocks; b++)
         for (int h = 0; h < m.heads; h++)
             project_backward(m, at, value_projection(m, b, h), t, {t.value(m, b, h), COLUMNS}, to.project);
-    return_slopes(m, at, t, to.stream);
+    return_slopes(m, t, to.stream);
 }

@@ -102,7 +102,7 @@ class KernelEngine:
                 return float(self._library.headwise_train(byref(model.structure), batches, gradients))
 
         losses = spread(run, len(parts), threads=self.threads)
-        gradients = sums.split(sums.total_GN.sum(0).float())
+        gradients = sums.split(sums.added())
         used = [
             (w, g) for block, grads in zip(folded, gradients, strict=True) for w, g in zip(block, grads, strict=True)
         ]

@@ -19,8 +19,12 @@ from headwise.model.kernel_structures import WEIGHTS, Block, Drop, Model, addres
 TILE = 128
 TILE_BYTES = 3 << 16
 """Sequences that go through a block together, and bytes of one of their activations: several fit the second cache."""
+DROPPED_BYTES = 7 << 14
+"""Fewer with dropped inputs, which have lists of coordinates, queries, keys and values beside their activations."""
 ALONE_BYTES = 5 << 13
 """Where there is nothing but attention, sequences go through it one by one, all of a tile to the values' gradients."""
+FEW_QUERIES = 8
+"""Sequences with fewer queries go together all the same: the losses of one would not fill a vector's time."""
 
 
 class KernelSource(IntEnum):
@@ -90,9 +94,10 @@ def _tile(decoder: Decoder, folded: list[FoldedBlock], queries: int, source: Sou
     rowwise = source in ("sums", "pairs", "dense") or config.blocks > 1
     more = config.mlp > 0 or last.read_t.numel() > 0 or apart or rowwise
     widest, longest = pitch(decoder.layers[0].writes), decoder.positions if rowwise else queries
-    fitting = max(1, min(TILE, (TILE_BYTES if more else ALONE_BYTES) // (4 * widest * longest)))
+    most = (DROPPED_BYTES if source == "dropped" and not rowwise else TILE_BYTES) if more else ALONE_BYTES
+    fitting = max(1, min(TILE, most // (4 * widest * longest)))
     tile = fitting if more or source != "dropped" else 1
-    return tile, tile if more else 1
+    return tile, tile if more or queries < FEW_QUERIES else 1
 
 
 def _with_both_ways(decoder: Decoder, index: int, folded: FoldedBlock) -> dict[str, Tensor]:

@@ -109,8 +109,10 @@ static void rows_forward(const Block& m, const SequenceRows& rows, uint64_t key,
     for (int h = 0; h < m.heads; h++) {
         transpose(rows.queries + h * m.head_pitch, m.query_pitch, m.queries, m.head_size, m.queries_pitch,
                   scratch.across.data);
-        dot_keys(m, rows.keys + key_column(m, h), m.key_pitch, scratch.across.data, m.head_size, false,
-                 weights + weight_at(m, h, 0));
+        Dots d;
+        d.rows = {rows.keys + key_column(m, h), m.key_pitch}, d.across = scratch.across.data, d.columns = m.head_size;
+        d.mode = REPLACE, d.out = weights + weight_at(m, h, 0);
+        dot_keys(m, d);
         finish_scores(m, h, weights + weight_at(m, h, 0));
     }
     const float* mixing = finish_weights(m, key, scratch, watch, weights);
@@ -130,19 +132,24 @@ static void rows_forward(const Block& m, const SequenceRows& rows, uint64_t key,
         }
 }
 
-// From gradients of one head's logits to those of its queries and keys, and of relative scores.
-static void logit_gradients(const Block& m, int head, const float* slopes, Rows queries, Rows keys, Into query_grads,
-                            Into key_grads, float* lag_sum) {
-    const float* slope = slopes + weight_at(m, head, 0);
+// From the gradients of one head's logits, `slopes`, to those of its queries and keys, and of relative scores.
+struct LogitGradients {
+    const float* slopes;
+    Rows queries, keys;
+    Into query_grads, key_grads;
+    float* lag_sum;  // null without relative scores
+};
+
+static void logit_gradients(const Block& m, const LogitGradients& io) {
     const int columns = groups_of_eight(m.head_size);
     for (int q = 0; q < m.queries; q += QUERY_ROWS) {
         const int end = q + QUERY_ROWS < m.queries ? q + QUERY_ROWS : m.queries;
         const int j0 = first_key(m, q), j1 = last_key(m, end - 1);
         Product p;
-        p.a = slope + (long)j0 * m.queries_pitch + q, p.a_head = 0, p.a_k = m.queries_pitch, p.a_m = 1;
-        p.b = keys.data + j0 * keys.pitch, p.b_head = 0, p.b_k = keys.pitch;
-        p.c = query_grads.data + q * query_grads.pitch, p.c_m = query_grads.pitch;
-        p.heads = 1, p.depth = j1 - j0, p.add = query_grads.mode == ADD;
+        p.a = io.slopes + (long)j0 * m.queries_pitch + q, p.a_head = 0, p.a_k = m.queries_pitch, p.a_m = 1;
+        p.b = io.keys.data + j0 * io.keys.pitch, p.b_head = 0, p.b_k = io.keys.pitch;
+        p.c = io.query_grads.data + q * io.query_grads.pitch, p.c_m = io.query_grads.pitch;
+        p.heads = 1, p.depth = j1 - j0, p.add = io.query_grads.mode == ADD;
         product(p, end - q, columns);
     }
     const KeyBlocks blocks(m);
@@ -150,18 +157,19 @@ static void logit_gradients(const Block& m, int head, const float* slopes, Rows 
         const int j0 = blocks.first(b), j1 = blocks.first(b + 1);
         const int q0 = first_query(m, j0), q1 = last_query(m, j1 - 1);
         Product p;
-        p.a = slope + (long)j0 * m.queries_pitch + q0, p.a_head = 0, p.a_k = 1, p.a_m = m.queries_pitch;
-        p.b = queries.data + q0 * queries.pitch, p.b_head = 0, p.b_k = queries.pitch;
-        p.c = key_grads.data + j0 * key_grads.pitch, p.c_m = key_grads.pitch;
-        p.heads = 1, p.depth = q1 - q0, p.add = key_grads.mode == ADD;
+        p.a = io.slopes + (long)j0 * m.queries_pitch + q0, p.a_head = 0, p.a_k = 1, p.a_m = m.queries_pitch;
+        p.b = io.queries.data + q0 * io.queries.pitch, p.b_head = 0, p.b_k = io.queries.pitch;
+        p.c = io.key_grads.data + j0 * io.key_grads.pitch, p.c_m = io.key_grads.pitch;
+        p.heads = 1, p.depth = q1 - q0, p.add = io.key_grads.mode == ADD;
         product(p, j1 - j0, columns);
     }
-    if (lag_sum)
-        for (int j = 0; j < m.positions; j++)
-            for (int q = first_query(m, j); q < last_query(m, j); q++)
-                lag_sum[weight_at(m, head, j) + q] += slope[j * (long)m.queries_pitch + q];
+    if (!io.lag_sum) return;
+    for (int j = 0; j < m.positions; j++)
+        for (int q = first_query(m, j); q < last_query(m, j); q++)
+            io.lag_sum[(long)j * m.queries_pitch + q] += io.slopes[(long)j * m.queries_pitch + q];
 }
 
+// Gradients of a tile's rows, or of one sequence's; `keys` are those of the stream where that is what keys are.
 struct RowGradients {
     float *queries, *keys, *values;
 };
@@ -177,8 +185,10 @@ static void rows_backward(const Block& m, const SequenceRows& rows, AttentionScr
             const int columns = columns_from(m, from), column = h * m.value_columns + from;
             const float* mixed = grads + own_columns(m, h) + from;
             transpose(mixed, m.mixed_pitch, m.queries, columns, m.queries_pitch, scratch.across.data);
-            dot_keys(m, rows.values + column, m.values_pitch, scratch.across.data, columns, from > 0,
-                     slopes + weight_at(m, h, 0));
+            Dots d;
+            d.rows = {rows.values + column, m.values_pitch}, d.across = scratch.across.data, d.columns = columns;
+            d.mode = from > 0 ? ADD : REPLACE, d.out = slopes + weight_at(m, h, 0);
+            dot_keys(m, d);
             for (int b = 0; b < key_blocks.count; b++) {
                 const int j0 = key_blocks.first(b), j1 = key_blocks.first(b + 1);
                 Product p = over_queries(m, mixing, mixed, h, j0, j1);
@@ -187,10 +197,15 @@ static void rows_backward(const Block& m, const SequenceRows& rows, AttentionScr
             }
         }
     softmax_gradients(m, weights, slopes);
-    for (int h = 0; h < m.heads; h++)
-        logit_gradients(m, h, slopes, {rows.queries + h * m.head_pitch, m.query_pitch},
-                        {rows.keys + key_column(m, h), m.key_pitch}, {out.queries + h * m.head_pitch, m.query_pitch},
-                        {out.keys + key_column(m, h), m.key_pitch, m.merged && h > 0 ? ADD : REPLACE}, lag_sum);
+    for (int h = 0; h < m.heads; h++) {
+        LogitGradients io;
+        io.slopes = slopes + weight_at(m, h, 0), io.lag_sum = lag_sum ? lag_sum + weight_at(m, h, 0) : nullptr;
+        io.queries = {rows.queries + h * m.head_pitch, m.query_pitch};
+        io.keys = {rows.keys + key_column(m, h), m.key_pitch};
+        io.query_grads = {out.queries + h * m.head_pitch, m.query_pitch};
+        io.key_grads = {out.keys + key_column(m, h), m.key_pitch, m.merged && h > 0 ? ADD : REPLACE};
+        logit_gradients(m, io);
+    }
 }
 
 static void scatter_tile(const Block& m, const int64_t* tokens, int count, const RowGradients& grads,
@@ -207,9 +222,12 @@ static void scatter_tile(const Block& m, const int64_t* tokens, int count, const
 
 // From the gradients of the rows to those of the matrices and of the stream, `stream_grads` [sequence * position, reads].
 // Under a merged score the keys' gradient is already there. `asked_grads` has room for the asking rows.
+struct StreamGradients {
+    float *stream_grads, *asked_grads;
+};
+
 static void project_tile_backward(const Block& m, const float* stream, int count, const RowsTile& t,
-                                  const RowGradients& grads, const Gradients& to, float* stream_grads,
-                                  float* asked_grads) {
+                                  const RowGradients& grads, const Gradients& to, StreamGradients out) {
     const int rows = count * m.positions, asked_rows = count * m.queries;
     const int columns = query_columns_of(m), value_columns = value_columns_of(m);
     const Matrix read = transposed(stream, m.reads_pitch);
@@ -219,22 +237,22 @@ static void project_tile_backward(const Block& m, const float* stream, int count
     if (!m.merged) {
         multiply(read, {grads.keys, m.key_pitch}, {to.key_t, m.key_pitch, ADD}, {m.reads, rows, columns});
         if (m.key_bias) sum_bias(to.key_bias, grads.keys, m.key_pitch, rows, columns);
-        multiply_blocks(by_rows(grads.keys, m.key_pitch), m.key_back, {stream_grads, m.reads_pitch},
+        multiply_blocks(by_rows(grads.keys, m.key_pitch), m.key_back, {out.stream_grads, m.reads_pitch},
                         {rows, columns, m.reads});
     }
     multiply(read, {grads.values, m.values_pitch}, {to.values_t, m.values_pitch, ADD}, {m.reads, rows, value_columns});
     if (m.values_bias) sum_bias(to.values_bias, grads.values, m.values_pitch, rows, value_columns);
-    multiply_blocks(by_rows(grads.values, m.values_pitch), m.values_back, {stream_grads, m.reads_pitch, ADD},
+    multiply_blocks(by_rows(grads.values, m.values_pitch), m.values_back, {out.stream_grads, m.reads_pitch, ADD},
                     {rows, value_columns, m.reads});
     const Matrix back = by_rows(grads.queries, m.query_pitch);
     if (m.queries == m.positions) {
-        multiply_blocks(back, m.query_back, {stream_grads, m.reads_pitch, ADD}, {rows, columns, m.reads});
+        multiply_blocks(back, m.query_back, {out.stream_grads, m.reads_pitch, ADD}, {rows, columns, m.reads});
         return;
     }
-    multiply_blocks(back, m.query_back, {asked_grads, m.reads_pitch}, {asked_rows, columns, m.reads});
+    multiply_blocks(back, m.query_back, {out.asked_grads, m.reads_pitch}, {asked_rows, columns, m.reads});
     for (int n = 0; n < count; n++) {
-        float* into = stream_grads + ((long)(n + 1) * m.positions - m.queries) * m.reads_pitch;
-        const float* from = asked_grads + (long)n * m.queries * m.reads_pitch;
+        float* into = out.stream_grads + ((long)(n + 1) * m.positions - m.queries) * m.reads_pitch;
+        const float* from = out.asked_grads + (long)n * m.queries * m.reads_pitch;
         for (long i = 0; i < (long)m.queries * m.reads_pitch; i += 8) add_to(into + i, load<Eight>(from + i));
     }
 }

@@ -114,10 +114,14 @@ static void softmax_keys(const Block& m, float* scores, double* entropy, int cou
             for (int j = 0; j < begin; j++) store(column + j * pitch, Eight{});
             for (int j = begin; j < end; j++) store(column + j * pitch, load<Eight>(column + j * pitch) * inverse);
             for (int j = end; j < m.positions; j++) store(column + j * pitch, Eight{});
-            if (entropy)
+            if (entropy) {
+                // One logarithm serves all eight: each sum is between 1 and the number of keys.
+                double sums = 1, means = 0;
                 for (int q = 0; q < 8 && g + q < m.queries; q++)
                     if (g + q >= m.queries - counted)
-                        entropy[h] += std::log((double)sum[q]) - (double)weighted[q] / (double)sum[q];
+                        sums *= (double)sum[q], means += (double)weighted[q] / (double)sum[q];
+                entropy[h] += std::log(sums) - means;
+            }
         }
 }
 

@@ -32,21 +32,30 @@ static void gather_values(const Block& m, const int64_t* tokens, Heads heads, in
 
 constexpr int QUERY_ROWS = 4;  // queries of a register block: few, so that few of their keys lie ahead
 
-// out[query, columns] (+)= sum over heads and keys of weight * value.
-static void mix_values(const Block& m, Heads heads, const float* weights, const float* values, long head, int columns,
-                       bool add, float* out) {
+// out[query, columns] (+)= the sum over heads and keys of weight * value. The values of a head are [key, COLUMNS], those
+// of the next lie `next_head` further on.
+struct Mixing {
+    Heads heads;
+    const float *weights, *values;
+    long next_head;
+    int columns;
+    Mode mode;
+    float* out;
+};
+
+static void mix_values(const Block& m, const Mixing& mix) {
     const int blocks = (m.queries + QUERY_ROWS - 1) / QUERY_ROWS;
     for (int b = 0; b < blocks; b++) {
         const int q0 = m.queries * b / blocks, q1 = m.queries * (b + 1) / blocks;
         const int j0 = first_key(m, q0), j1 = last_key(m, q1 - 1);
         Product p;
-        p.a = weights + weight_at(m, heads.first, j0) + q0;
+        p.a = mix.weights + weight_at(m, mix.heads.first, j0) + q0;
         p.a_head = weight_at(m, 1, 0), p.a_k = m.queries_pitch, p.a_m = 1;
-        p.b = values + (long)j0 * COLUMNS;
-        p.b_head = head, p.b_k = COLUMNS;
-        p.c = out + (long)q0 * m.mixed_pitch, p.c_m = m.mixed_pitch;
-        p.heads = heads.last - heads.first, p.depth = j1 - j0, p.add = add;
-        product(p, q1 - q0, columns);
+        p.b = mix.values + (long)j0 * COLUMNS;
+        p.b_head = mix.next_head, p.b_k = COLUMNS;
+        p.c = mix.out + (long)q0 * m.mixed_pitch, p.c_m = m.mixed_pitch;
+        p.heads = mix.heads.last - mix.heads.first, p.depth = j1 - j0, p.add = mix.mode == ADD;
+        product(p, q1 - q0, mix.columns);
     }
 }
 
@@ -109,22 +118,33 @@ static void scatter_value_gradients(const Block& m, const int64_t* tokens, int c
     }
 }
 
-// out[key, query] (+)= sum over columns of value[key, column] * gradient[column, query], K keys and G groups of eight.
+// out[key, query] (+)= the sum over columns of rows[key, column] * across[column, query], for some keys and queries of one
+// head; `across` and `out` have the pitch of queries.
+struct Dots {
+    Rows rows;
+    const float* across;
+    int columns;
+    Mode mode;
+    float* out;
+};
+
+// K keys and G groups of eight queries, all of it in registers.
 template <int K, int G>
-static void dot_block(const float* values, long values_pitch, const float* grads, long pitch, int columns, float* out,
-                      bool add) {
+static void dot_block(const Dots& d, long pitch) {
     Eight acc[K][G];
     UNROLL
     for (int j = 0; j < K; j++)
         UNROLL
-        for (int g = 0; g < G; g++) acc[j][g] = add ? load<Eight>(out + j * pitch + g * 8) : Eight{};
-    for (int c = 0; c < columns; c++) {
+        for (int g = 0; g < G; g++) acc[j][g] = d.mode == ADD ? load<Eight>(d.out + j * pitch + g * 8) : Eight{};
+    const float *rows = d.rows.data, *across = d.across;
+    const long rows_pitch = d.rows.pitch;
+    for (int c = 0; c < d.columns; c++) {
         Eight row[G];
         UNROLL
-        for (int g = 0; g < G; g++) row[g] = load<Eight>(grads + c * pitch + g * 8);
+        for (int g = 0; g < G; g++) row[g] = load<Eight>(across + c * pitch + g * 8);
         UNROLL
         for (int j = 0; j < K; j++) {
-            const Eight x = splat<Eight>(values[j * values_pitch + c]);
+            const Eight x = splat<Eight>(rows[j * rows_pitch + c]);
             UNROLL
             for (int g = 0; g < G; g++) acc[j][g] += x * row[g];
         }
@@ -132,23 +152,22 @@ static void dot_block(const float* values, long values_pitch, const float* grads
     UNROLL
     for (int j = 0; j < K; j++)
         UNROLL
-        for (int g = 0; g < G; g++) store(out + j * pitch + g * 8, acc[j][g]);
+        for (int g = 0; g < G; g++) store(d.out + j * pitch + g * 8, acc[j][g]);
 }
 
 template <int G>
-static void dot_groups(int keys, const float* values, long values_pitch, const float* grads, long pitch, int columns,
-                       float* out, bool add) {
+static void dot_groups(int keys, const Dots& d, long pitch) {
     if constexpr (KEYS > 4) switch (keys) {
-            case 5: return dot_block<5, G>(values, values_pitch, grads, pitch, columns, out, add);
-            case 6: return dot_block<6, G>(values, values_pitch, grads, pitch, columns, out, add);
-            case 7: return dot_block<7, G>(values, values_pitch, grads, pitch, columns, out, add);
-            case 8: return dot_block<8, G>(values, values_pitch, grads, pitch, columns, out, add);
+            case 5: return dot_block<5, G>(d, pitch);
+            case 6: return dot_block<6, G>(d, pitch);
+            case 7: return dot_block<7, G>(d, pitch);
+            case 8: return dot_block<8, G>(d, pitch);
         }
     switch (keys) {
-        case 1: return dot_block<1, G>(values, values_pitch, grads, pitch, columns, out, add);
-        case 2: return dot_block<2, G>(values, values_pitch, grads, pitch, columns, out, add);
-        case 3: return dot_block<3, G>(values, values_pitch, grads, pitch, columns, out, add);
-        default: return dot_block<4, G>(values, values_pitch, grads, pitch, columns, out, add);
+        case 1: return dot_block<1, G>(d, pitch);
+        case 2: return dot_block<2, G>(d, pitch);
+        case 3: return dot_block<3, G>(d, pitch);
+        default: return dot_block<4, G>(d, pitch);
     }
 }
 
@@ -157,10 +176,9 @@ INLINE int groups_of_queries(const Block& m, int j) {
     return queries > 0 ? (queries + 7) / 8 : 0;
 }
 
-// out[key, query] (+)= rows[key, :] * across[:, query] for one head, where the query sees the key; groups of eight begin
-// wherever a key's queries do. What is left beside them belongs to weights that are zero.
-static void dot_keys(const Block& m, const float* rows, long rows_pitch, const float* across, int columns, bool add,
-                     float* out) {
+// The products of all keys of one head with the queries that see them; groups of eight begin wherever a key's queries
+// do. What is left beside them belongs to weights that are zero.
+static void dot_keys(const Block& m, const Dots& all) {
     const int pitch = m.queries_pitch;
     for (int j = 0; j < m.positions;) {
         const int groups = groups_of_queries(m, j);
@@ -170,13 +188,12 @@ static void dot_keys(const Block& m, const float* rows, long rows_pitch, const f
                last_query(m, j + run) <= first + 8 * groups)
             run++;
         const int blocks = (run + KEYS - 1) / KEYS, keys = run / blocks;
-        const float* row = rows + j * rows_pitch;
-        float* to = out + (long)j * pitch;
-        int q = first, left = groups;
-        for (; left >= 3; left -= 3, q += 24)
-            dot_groups<3>(keys, row, rows_pitch, across + q, pitch, columns, to + q, add);
-        if (left == 2) dot_groups<2>(keys, row, rows_pitch, across + q, pitch, columns, to + q, add);
-        if (left == 1) dot_groups<1>(keys, row, rows_pitch, across + q, pitch, columns, to + q, add);
+        Dots d = all;
+        d.rows.data += j * all.rows.pitch, d.across += first, d.out += (long)j * pitch + first;
+        int left = groups;
+        for (; left >= 3; left -= 3, d.across += 24, d.out += 24) dot_groups<3>(keys, d, pitch);
+        if (left == 2) dot_groups<2>(keys, d, pitch);
+        if (left == 1) dot_groups<1>(keys, d, pitch);
         j += keys;
     }
 }

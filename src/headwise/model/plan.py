@@ -16,7 +16,7 @@ from headwise.model.folded import output_place
 from headwise.model.folded_blocks import Source
 from headwise.model.tables import Output
 
-WORTH_IT = 0.92
+WORTH_IT = 0.97
 """The usual source of a model is left only for one that the model of costs says is cheaper by this factor."""
 
 
