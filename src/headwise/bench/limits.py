@@ -58,7 +58,7 @@ def faster(result: dict[str, Any], limit: Limit) -> Held | None:
         return None
     measured = seconds[limit.over] / seconds["kernel"]
     spread = result["ratio_spread"][limit.case]["kernel"] if limit.over == "plain" else None
-    return Held(measured, spread, _kept(measured >= limit.least, bool(spread) and spread[1] >= limit.least))
+    return Held(measured, spread, _kept(measured >= limit.least, spread is not None and spread[1] >= limit.least))
 
 
 def auto(result: dict[str, Any]) -> Held | None:

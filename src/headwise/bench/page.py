@@ -38,7 +38,7 @@ TITLES: dict[Name, str] = {
     "two_blocks": "step of two full blocks, dropout on embeddings",
     "two_minimal_blocks": "step of two minimal blocks",
     "pre_norm": "step of the full model, norms before its branches",
-    "pre_norm_embedding_dropout": "the same with dropout on embeddings",
+    "pre_norm_embedding_dropout": "step of the full model, norms before its branches, dropout on embeddings",
 }
 WORDS = {
     "plain": "plain torch, whole batch",

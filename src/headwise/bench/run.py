@@ -218,7 +218,9 @@ class _Run:
     def study(self) -> None:
         """Not on one core: two processes side by side have one each."""
         if not self.result["study"]:
+            others = Others()
             self.result["study"] = study_speed(repeats=min(self.repeats, STUDY_REPEATS), report=self.report)
+            self.result["others"]["study"] = others.cores()
             self.keep(self.result)
 
     def accuracy(self) -> None:
