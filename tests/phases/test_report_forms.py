@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from xml.etree import ElementTree
 
@@ -18,7 +19,8 @@ from headwise.phases.detection import detect, detect_seeds
 from headwise.phases.report_frame import COLUMNS
 from headwise.phases.run_report import RunReport
 from headwise.phases.seeds_report import SeedsReport
-from headwise.phases.timeline_html import LEFT, WIDTH
+from headwise.phases.timeline_html import LEFT, WIDTH, timeline_html
+from headwise.phases.timeline_text import timeline_text
 
 HOSTILE = "<script>alert('x')</script><img src=x onerror=\"alert(1)\">&amp;"
 ESCAPE_CODE = "\x1b[31mred\x07\nnew line"
@@ -207,3 +209,16 @@ def test_json_of_every_report_has_a_version_and_plain_values(report: RunReport |
     plain = report.to_json()
     assert plain["schema"] == 1
     assert json.loads(json.dumps(plain, allow_nan=False)) == plain
+
+
+def test_a_legend_names_the_patterns_that_are_drawn_and_no_others() -> None:
+    whole = detect(three_stage_run())
+    patterns = whole.timeline.patterns
+    first, last = patterns[0].label, patterns[-1].label
+    assert {first, last} <= whole.timeline.drawn
+    rows = tuple(replace(row, bars=tuple(bar for bar in row.bars if bar.label == first)) for row in whole.timeline.rows)
+    fewer = replace(whole.timeline, rows=rows, stages={}, sentences=())
+    assert f"{first} = " in timeline_text(fewer)
+    assert f"{last} = " not in timeline_text(fewer)
+    assert f"> {last}: " in timeline_html(whole.timeline)
+    assert f"> {last}: " not in timeline_html(fewer)

@@ -43,10 +43,19 @@ DECODERS = {
     "Gemma2 with soft caps": lambda: transformers.Gemma2Config(
         **COMMON, num_key_value_heads=2, head_dim=16, sliding_window=5
     ),
+    "Qwen2": lambda: transformers.Qwen2Config(**COMMON, num_key_value_heads=2),
+    "OPT": lambda: transformers.OPTConfig(**{**COMMON, "ffn_dim": 40, "word_embed_proj_dim": 32}),
+    "Gemma": lambda: transformers.GemmaConfig(**COMMON, num_key_value_heads=2, head_dim=8),
+    "Phi": lambda: transformers.PhiConfig(**COMMON),
+    "Mixtral": lambda: transformers.MixtralConfig(**COMMON, num_key_value_heads=2, num_local_experts=2),
     "Bloom with ALiBi": lambda: transformers.BloomConfig(hidden_size=32, n_layer=2, n_head=4, vocab_size=50),
 }
 ENCODERS = {
     "BERT": lambda: transformers.BertConfig(**COMMON),
+    "DistilBERT": lambda: transformers.DistilBertConfig(
+        dim=32, n_layers=2, n_heads=4, hidden_dim=40, vocab_size=50, max_position_embeddings=32
+    ),
+    "ModernBERT": lambda: transformers.ModernBertConfig(**COMMON, pad_token_id=0, bos_token_id=1, eos_token_id=2),
     "ALBERT with shared layers": lambda: transformers.AlbertConfig(**COMMON, embedding_size=16),
     "DeBERTa, weights on request only": lambda: transformers.DebertaV2Config(
         **COMMON, relative_attention=True, pos_att_type=["c2p", "p2c"]

@@ -215,6 +215,8 @@ def test_an_error_in_the_model_leaves_it_as_it_was() -> None:
 
     module = Broken()
     kept = Remembered(module)
-    with pytest.raises(KeyError), watch(module, tokens=sequence()):
+    words = r"^Broken cannot be run on tokens of shape \(.*\) \(float32\): KeyError: 'broken'$"
+    with pytest.raises(ConfigError, match=words) as caught, watch(module, tokens=sequence()):
         pass
+    assert isinstance(caught.value.__cause__, KeyError), "what was raised is there for whoever looks for it"
     kept.require_same()

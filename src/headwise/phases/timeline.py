@@ -63,6 +63,11 @@ class Timeline:
         return replace(self, rows=rows, sentences=(*self.sentences, told))
 
     @property
+    def drawn(self) -> frozenset[Label]:
+        """The patterns that some row shows, which a legend needs to name."""
+        return frozenset(bar.label for row in self.rows for bar in row.bars)
+
+    @property
     def head_names(self) -> tuple[str, ...]:
         """What each row is called: `head 2`, or `head 1.2` where there are several blocks."""
         several = len({row.block for row in self.rows}) > 1

@@ -82,6 +82,7 @@ def _legend(data: Timeline) -> str:
         f'height:0.9em;background:{group_colour(i)}"></span> {escape(str(pattern.label))}: '
         f"{escape(pattern_text(pattern))}</span>"
         for i, pattern in enumerate(data.patterns)
+        if pattern.label in data.drawn
     )
     return f"<div>{' '.join(entries)}</div>"
 

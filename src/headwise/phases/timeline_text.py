@@ -62,7 +62,9 @@ def _symbols(data: Timeline) -> dict[Label, str]:
 def _legend(data: Timeline, symbols: dict[Label, str], indent: str) -> list[str]:
     """What each character stands for; an entry stays on one line where it fits on one."""
     unbroken = "\N{NO-BREAK SPACE}"
-    entries = (f"{symbols[p.label]} = {pattern_text(p)}".replace(" ", unbroken) for p in data.patterns)
+    entries = (
+        f"{symbols[p.label]} = {pattern_text(p)}".replace(" ", unbroken) for p in data.patterns if p.label in data.drawn
+    )
     return [line.replace(unbroken, " ") for line in wrapped(["   ".join(entries)], indent=indent, hanging="")]
 
 

@@ -57,11 +57,16 @@ class Transition:
         told: list[str] = []
         previous: float | None = None
         for part, count in _counted(self.parts):
-            gap = "" if previous is None else f" ({part.step - previous:.4g} later)"
+            gap = "" if previous is None else f" ({_gap(part.step - previous)} later)"
             many = f"{count} times {part.kind}, first " if count > 1 else ""
             told.append(f"{many}{part.what} at {part.step:.4g}{gap}")
             previous = part.step
         return "transition: " + ", ".join(told)
+
+
+def _gap(time: float) -> str:
+    """What lies between two parts; fractions of a step say more than any look can tell."""
+    return f"{time:.4g}" if time >= 1 else "less than 1"
 
 
 def find_transitions(parts: Sequence[Part], drops: Sequence[Part]) -> list[Transition]:

@@ -22,7 +22,7 @@ from headwise.core.errors import ConfigError
 from headwise.probe.adapter import Batch, HeadWrites, Layer, Observer, rewrite_of
 from headwise.probe.adapters.scaled_dot_product import ScaledDotProducts
 
-OUTPUT_NAMES = ("o_proj", "c_proj", "dense", "out_proj", "out_lin", "wo", "o")
+OUTPUT_NAMES = ("o_proj", "c_proj", "dense", "out_proj", "out_lin", "wo", "Wo", "o")
 """What the families call the matrix after the heads."""
 
 OTHER_SEQUENCE = ("key_value_states", "encoder_hidden_states")

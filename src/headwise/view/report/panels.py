@@ -46,7 +46,7 @@ def describe_panels(
         "variables": {
             name: {
                 "title": row.title,
-                "about": row.about,
+                "about": row.about + _band_words(row, watched=watched),
                 "unit": row.unit,
                 "label": row.axis_name,
                 "limits": list(row.limits),
@@ -58,6 +58,10 @@ def describe_panels(
         },
         "panels": _panels(rows, watched=watched, entries=entries or {}),
     }
+
+
+def _band_words(row: Variable, *, watched: bool) -> str:
+    return BAND_WORDS if watched and row.name in BANDS else ""
 
 
 def split_by(row: Variable) -> str:
@@ -79,7 +83,7 @@ def _panels(rows: list[Variable], *, watched: bool, entries: Mapping[str, Sequen
                 if panel.kind != kind:
                     continue
                 title = panel.title or row.title
-                words = (panel.about or row.about) + (BAND_WORDS if watched and row.name in BANDS else "")
+                words = (panel.about or row.about) + _band_words(row, watched=watched)
                 about = {"about": words, "shown": panel.shown, "variables": []}
                 shared = found.setdefault((kind, title), {"kind": kind, "title": title, **about})
                 if panel.of_each:
