@@ -90,7 +90,7 @@ def _words(function: Callable[..., Any], parameters: Mapping[str, inspect.Parame
     for name, parameter in parameters.items():
         written = parameter.annotation
         try:
-            annotation = eval(written, function.__globals__) if isinstance(written, str) else written  # type: ignore[attr-defined]
+            annotation = eval(written, function.__globals__) if isinstance(written, str) else written
         except NameError:  # imported for type checkers alone, so none of the words that are checked here
             continue
         parts = (annotation,) if get_origin(annotation) is Literal else get_args(annotation)

@@ -85,8 +85,9 @@ class Probe:
     ) -> None:
         """`say` is told once, before it is measured, what head importance costs."""
         for name, count in (("lags", lags), ("queries", queries)):
-            whole = isinstance(count, int | np.integer) and not isinstance(count, bool)
-            if (count is not None or name == "lags") and (not whole or count < 1):
+            if count is None and name != "lags":
+                continue
+            if not isinstance(count, int | np.integer) or isinstance(count, bool) or count < 1:
                 raise ConfigError(f"{name} = {count!r} must be a whole number of at least 1")
         if induction not in get_args(Induction):
             raise ConfigError(f"induction = {induction!r} must be 'on' or 'off'")
