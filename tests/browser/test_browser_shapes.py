@@ -295,7 +295,7 @@ def test_verdict_tables(open_page, tmp_path: Path) -> None:
     head = claims.get_by_role("button", name="measured")
     head.click()
     measured = [t.strip() for t in claims.locator("tbody tr:first-child td.measured").all_inner_texts()]
-    assert measured == ["0.25 (0.20 to 0.30)", "2.0", "10", ""], "numbers sort as numbers, nothing last"
+    assert measured == ["0.25 (0.20 to 0.30)", "2", "10", ""], "numbers sort as numbers, nothing last"
     head.click()
     assert claims.locator("th[aria-sort=descending]").count() == 1
     head.click()

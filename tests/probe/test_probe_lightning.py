@@ -79,5 +79,5 @@ def test_a_resumed_training_goes_on_counting(tmp_path: Path) -> None:
 
 def test_another_library_is_one_sentence() -> None:
     w = headwise.watch(Module().layer, tokens=data()[:4])
-    with pytest.raises(ConfigError, match=r"callback\('keras'\): give 'transformers' or 'lightning'"):
+    with pytest.raises(ConfigError, match="library = 'keras' must be 'transformers' or 'lightning'"):
         w.callback("keras")

@@ -106,5 +106,5 @@ def test_the_command_prints_it(capsys: pytest.CaptureFixture[str]) -> None:
         assert main(["schema", of]) == 0
         assert json.loads(capsys.readouterr().out) == config_schema(of).to_json()  # type: ignore[arg-type]
     assert main(["schema", "task"]) == 2
-    with pytest.raises(ConfigError, match="there is no schema of 'task'; take run, flow, cluster"):
+    with pytest.raises(ConfigError, match="of = 'task' must be 'run', 'flow' or 'cluster'"):
         config_schema("task")  # type: ignore[arg-type]

@@ -81,7 +81,7 @@ def test_a_sketch_draws_its_curves_to_scale() -> None:
     assert points[1, 0] - points[0, 0] == pytest.approx(points[2, 0] - points[1, 0])
     assert points[1, 1] - points[0, 1] == pytest.approx(2 * (points[1, 1] - points[2, 1]), abs=0.2)
     assert line.attributes["class"] == "g2"
-    assert picture.words == "KL from: f from 2.0 to 1.0, lowest 0 at step 50"
+    assert picture.words == "KL from: f from 2 to 1, lowest 0 at step 50"
 
 
 def test_the_colours_of_rows_are_those_of_figures_and_pages() -> None:

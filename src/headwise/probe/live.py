@@ -208,8 +208,6 @@ class Watch:
             from headwise.probe.lightning_callback import lightning_callback
 
             return lightning_callback(self)
-        if library != "transformers":
-            raise ConfigError(f"callback({library!r}): give 'transformers' or 'lightning', or call step() in your loop")
         from headwise.probe.trainer_callback import trainer_callback
 
         return trainer_callback(self)

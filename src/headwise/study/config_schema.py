@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 from headwise.core.config import Config
-from headwise.core.errors import ConfigError
 from headwise.core.named_options import named_options
 from headwise.flow.config import FlowConfig
 from headwise.study.cluster_config import ClusterConfig
@@ -48,11 +47,9 @@ def config_schema(of: SchemaOf = "run") -> ConfigSchema:
         return ConfigSchema(of, _file_of_keys(RunConfig, "keys of a run; what is left out comes from the experiment"))
     if of == "flow":
         return ConfigSchema(of, _headed(_schema(FlowConfig), "config of a flow"))
-    if of == "cluster":
-        section = _schema(ClusterConfig)
-        document = {"type": "object", "properties": {"cluster": section}}
-        return ConfigSchema(of, _headed(document, "settings of a batch system"))
-    raise ConfigError(f"there is no schema of {of!r}; take {', '.join(get_args(SchemaOf))}")
+    section = _schema(ClusterConfig)
+    document = {"type": "object", "properties": {"cluster": section}}
+    return ConfigSchema(of, _headed(document, "settings of a batch system"))
 
 
 def _headed(document: dict[str, Any], title: str) -> dict[str, Any]:
