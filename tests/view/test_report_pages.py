@@ -156,7 +156,7 @@ def test_provenance_marks_what_differs() -> None:
     for argv, command in (
         (["/home/me/first.py", "--steps", "3"], "python first.py --steps 3"),
         (["/lib/headwise/__main__.py", "list"], "python -m headwise list"),
-        (["/lib/ipykernel_launcher.py", "-f", "/tmp/kernel.json"], None),
+        (["lib/ipykernel_launcher.py", "-f", "kernel.json"], None),
         ([""], None),
     ):
         assert made_by(Member(trajectory(), "x", manifest={"argv": argv})) == command
