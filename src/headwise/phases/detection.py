@@ -17,6 +17,7 @@ from headwise.core.trajectory import attribute
 from headwise.phases.acquired_roles import RoleEvent, find_roles, thresholds_of_roles
 from headwise.phases.agreement import compare
 from headwise.phases.blind_spots import blind_spots
+from headwise.phases.climbs import find_climbs
 from headwise.phases.compensation import Compensation, find_compensation
 from headwise.phases.competition import competition_index, mean_overlap
 from headwise.phases.config import DEFAULT, Thresholds
@@ -105,6 +106,7 @@ def detect(run: xr.Dataset, *, groups: Groups = "given", thresholds: Thresholds 
         ),
         importance=read_importance(trajectory),
         found=not isinstance(source, str) and source.found,
+        climbs=find_climbs(losses) if not isinstance(losses, str) and loss.possible else (),
     )
 
 

@@ -27,8 +27,8 @@ COLUMNS = (
     "to_step",
     "chance",
 )
-"""`kind` is stage, competitive, cooperative, offshoot, addition, role, transition or compensation; what does not apply
-to it is missing. `from_step` and `to_step` are the ends of the interval in which the event happens.
+"""`kind` is stage, competitive, cooperative, offshoot, addition, role, transition, climb or compensation; what does
+not apply to it is missing. `from_step` and `to_step` are the ends of the interval in which the event happens.
 """
 
 TYPES = {

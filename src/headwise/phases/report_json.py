@@ -7,6 +7,7 @@ from typing import Any
 
 from headwise.core.events import Offshoot
 from headwise.phases.acquired_roles import RoleEvent
+from headwise.phases.climbs import Climb
 from headwise.phases.compensation import Compensation
 from headwise.phases.function import FunctionView
 from headwise.phases.heads import Copying
@@ -59,6 +60,11 @@ def transition_json(transition: Transition) -> dict[str, Any]:
             for part in transition.parts
         ],
     }
+
+
+def climb_json(climb: Climb) -> dict[str, Any]:
+    """One climb of the loss."""
+    return {**asdict(climb), "interval": list(climb.interval)}
 
 
 def undecided_json(item: Undecided) -> dict[str, Any]:

@@ -11,6 +11,7 @@ import numpy as np
 from headwise.core.events import Label, Offshoot
 from headwise.phases.acquired_roles import RoleEvent
 from headwise.phases.agreement import Agreement
+from headwise.phases.climbs import Climb
 from headwise.phases.compensation import Compensation
 from headwise.phases.competition import Span
 from headwise.phases.events import Events
@@ -21,6 +22,7 @@ from headwise.phases.report_frame import ends_of, report_frame
 from headwise.phases.report_json import (
     SCHEMA,
     block_json,
+    climb_json,
     compensation_json,
     copying_json,
     offshoot_json,
@@ -50,7 +52,8 @@ class RunReport:
     `views` are function, loss and heads; `blocks` and `events` have one entry for each block of heads. The competition
     index is (step, block), and None where no overlap of heads is known. `roles` are what heads take up, `transitions`
     what belongs together, `undecided` what cannot be told; `found` says that patterns were not given as groups.
-    `importance` is which heads the model needs, and None where that was not measured.
+    `importance` is which heads the model needs, and None where that was not measured; `climbs` are where the loss
+    takes back what it had fallen.
     """
 
     start: float
@@ -70,6 +73,7 @@ class RunReport:
     undecided: tuple[Undecided, ...] = ()
     found: bool = False
     importance: Importance | None = None
+    climbs: tuple[Climb, ...] = ()
 
     @property
     def adds(self) -> tuple[Offshoot, ...]:
@@ -141,7 +145,7 @@ class RunReport:
         return timeline_html(self.timeline)
 
     def to_frame(self) -> pd.DataFrame:
-        """A row for each stage, phase, offshoot, addition, role, transition and compensation, as a pandas DataFrame.
+        """A row for each stage, phase, offshoot, addition, role, transition, climb and compensation, as a DataFrame.
 
         The columns are those of `report_frame.COLUMNS`; a compensation is the deepest dip after an offshoot.
         """
@@ -149,8 +153,8 @@ class RunReport:
 
     def to_json(self) -> dict[str, Any]:
         """Plain values, ready for `json.dumps`: schema, stages, competitive, offshoots, adds, roles, transitions,
-        undecided, compensation, competition_index, agreement, copying, specialised, predictors, importance. Heads,
-        blocks and groups count from 1; every event has an `interval` of time in which it happens.
+        undecided, compensation, competition_index, agreement, copying, specialised, predictors, importance, climbs.
+        Heads, blocks and groups count from 1; every event has an `interval` of time in which it happens.
         """
         several = len(self.events) > 1
         phase = self.competitive
@@ -188,6 +192,7 @@ class RunReport:
             "specialised": self._specialised(several),
             "predictors": predictors_json(self.function),
             "importance": None if self.importance is None else self.importance.to_json(),
+            "climbs": [climb_json(climb) for climb in self.climbs],
         }
 
     def rows(self) -> Iterator[dict[str, Any]]:
@@ -227,6 +232,9 @@ class RunReport:
         for transition in self.transitions:
             row = {"kind": "transition", "step": transition.start, "end": transition.end}
             yield row | {"label": ", ".join(part.what for part in transition.parts)} | ends_of(transition.interval)
+        for climb in self.climbs:
+            row = {"kind": "climb", "step": climb.start, "end": climb.top, "gain": climb.high - climb.low}
+            yield row | {"recovers": climb.back is not None} | ends_of(climb.interval)
         for item in self.compensation:
             if item.deepest is not None and item.deepest.step is not None:
                 yield {

@@ -1,7 +1,7 @@
 """What a report of one run says in words, in a fixed order; many events of one kind become one sentence.
 
 Transitions come first because they tie events of layers and of the loss together; then phases, offshoots and additions,
-roles, which heads are needed, what cannot be told, and what to know about the reading itself.
+roles, which heads are needed, where the loss climbs, what cannot be told, and what to know about the reading itself.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ def sentences(report: RunReport) -> Iterator[str]:
     yield from _duplicates(report)
     yield from _roles(report)
     yield from importance_sentences(report.importance)
+    yield from _climbs(report)
     yield from _undecided(report)
     yield from report.function.sentences
     if report.agreement.agrees is not None:
@@ -46,6 +47,7 @@ def event_sentences(report: RunReport) -> Iterator[str]:
     yield from _changes(report.adds, "adds", several=len(report.events) > 1)
     yield from _roles(report)
     yield from importance_sentences(report.importance)
+    yield from _climbs(report)
     yield from _undecided(report)
 
 
@@ -54,6 +56,13 @@ def _transitions(report: RunReport) -> Iterator[str]:
         yield transition.sentence
     if len(report.transitions) > NAMED:
         yield f"{len(report.transitions) - NAMED} more transitions; `transitions` of the JSON lists them"
+
+
+def _climbs(report: RunReport) -> Iterator[str]:
+    for climb in report.climbs[:NAMED]:
+        yield climb.sentence
+    if len(report.climbs) > NAMED:
+        yield f"{len(report.climbs) - NAMED} more climbs of the loss; `climbs` of the JSON lists them"
 
 
 def within(interval: Interval | None) -> str:
