@@ -19,7 +19,7 @@ from headwise.phases.sentences import _changes
 from headwise.phases.transitions import role_parts
 
 KEYS = {"schema", "stages", "competitive", "offshoots", "compensation", "competition_index", "agreement"}
-KEYS |= {"copying", "specialised", "predictors", "adds", "roles", "transitions", "undecided", "importance"}
+KEYS |= {"copying", "specialised", "predictors", "adds", "roles", "transitions", "undecided", "importance", "climbs"}
 
 
 def permuted(run: xr.Dataset, order: list[int]) -> xr.Dataset:

@@ -132,6 +132,7 @@ def test_many_heads_are_counted() -> None:
     text = " ".join(str(detect(lag_run(heads, loss=falling(200)))).split())
     assert "24 previous-token heads, first L0H0, from 9" in text
     assert "L4H1" not in text
+    assert "all heads of block 5 end on the same lag 2" in text
 
 
 def decided(report: RunReport) -> dict[tuple[object, ...], tuple[float, float]]:

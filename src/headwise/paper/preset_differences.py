@@ -40,7 +40,7 @@ def differences() -> tuple[Difference, ...]:
             "one for all seeds: torch's CPU generator with seed 0, three standard normal matrices, each replaced by "
             "U·(Vh)ᵀ of its singular value decomposition, the first for the furthest group",
             base,
-            ("minimal", "init", "data", "online"),
+            ("minimal", "init", "data"),
         ),
         Difference(
             "weights within a group",
@@ -82,6 +82,13 @@ def differences() -> tuple[Difference, ...]:
         ),
         Difference(
             "overlapping groups", "the furthest group the most important", "the most recent group", ("overlap",)
+        ),
+        Difference(
+            "fresh data",
+            f"{experiment('online', 'text').train.batch} new sequences at every step",
+            f"{experiment('online', 'published').train.batch}, as many as the finite set has",
+            ("online",),
+            ("online",),
         ),
         Difference(
             "two minimal blocks",

@@ -73,7 +73,8 @@ def size_of(config: RunConfig, scale: Scale) -> Size:
 def at_scale(config: RunConfig, scale: Scale, *, seed: int) -> RunConfig:
     """An experiment's config at a scale, with a seed.
 
-    A training set of up to a batch, or of little more than one, is seen whole at every step, as in the paper. Every run
+    A training set of up to a batch, or of little more than one, is seen whole at every step, as in the paper; of fresh
+    data a step takes at paper scale what the reading says. Every run
     is compared with the best predictors from the first groups, which the tests of stages need. A run is also measured
     after one step, where the figures begin.
     """
@@ -81,6 +82,8 @@ def at_scale(config: RunConfig, scale: Scale, *, seed: int) -> RunConfig:
     batch = min(size.batch, config.train.samples)
     if config.train.batch == config.train.samples and config.train.samples < 2 * size.batch:
         batch = config.train.samples
+    if config.train.data == "fresh" and scale == "paper":
+        batch = config.train.batch
     return config.changed(
         {
             "seed": seed,

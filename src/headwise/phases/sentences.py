@@ -115,10 +115,19 @@ def _compensation(report: RunReport) -> Iterator[str]:
 
 def _duplicates(report: RunReport) -> Iterator[str]:
     several = len(report.events) > 1
-    found = [(e.block, label, owners) for e in report.events for label, owners in e.specialisation.duplicates.items()]
-    for block, label, owners in found[:NAMED]:
-        where = f" in block {block}" if several else ""
-        yield f"heads {', '.join(map(str, owners))} end on the same {pattern_words(label)}{where}"
+    found = [
+        (events, label, owners)
+        for events in report.events
+        for label, owners in events.specialisation.duplicates.items()
+    ]
+    for events, label, owners in found[:NAMED]:
+        if several and len(owners) == len(events.specialisation.final):
+            who = f"all heads of block {events.block}"
+        elif several:
+            who = ", ".join(head_name(events.block, head, several_blocks=True) for head in owners)
+        else:
+            who = f"heads {', '.join(map(str, owners))}"
+        yield f"{who} end on the same {pattern_words(label)}"
     if len(found) > NAMED:
         yield f"{len(found) - NAMED} more times several heads of a block end on the same pattern"
 

@@ -15,6 +15,7 @@ from headwise.core.trajectory import attribute
 from headwise.phases.chance import chance_of_lags, excess_share
 from headwise.phases.discovery import find_patterns
 from headwise.phases.patterns import Pattern, excess_shares, ideal_patterns, pattern_shares
+from headwise.phases.role_names import pattern_words
 
 NAMED = 12
 """Found patterns that a note names."""
@@ -101,7 +102,7 @@ def _from_lags(trajectory: xr.Dataset, groups: Groups, heads: tuple[int, ...]) -
         shares = pattern_shares(attention, lags, patterns)
     else:
         patterns, shares = _found(attention, lags, chance, heads)
-        found = "; ".join(f"lags {p.label}" for p in patterns[:NAMED]) or "none"
+        found = "; ".join(pattern_words(p.label) for p in patterns[:NAMED]) or "none"
         found += f"; and {len(patterns) - NAMED} more" * (len(patterns) > NAMED)
         notes.append(f"heads: groups are not known; patterns found in the attention: {found}")
     return HeadSource(
