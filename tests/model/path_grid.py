@@ -20,6 +20,7 @@ GRID: dict[str, ModelConfig] = {
     "minimal, unscaled": MINIMAL.changed({"score_scale": "none"}),
     "minimal, one head": MINIMAL.changed({"heads": 1}),
     "minimal, 16 heads": MINIMAL.changed({"heads": 16}),
+    "minimal, 7 heads": MINIMAL.changed({"heads": 7}),
     "minimal, product score": MINIMAL.changed({"score": "product", "score_scale": "head"}),
     "minimal, biases": MINIMAL.changed({"score": "product", "attention_bias": "on", "output": "on"}),
     "minimal, bias without output": MINIMAL.changed({"score": "product", "attention_bias": "on"}),

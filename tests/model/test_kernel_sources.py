@@ -142,6 +142,8 @@ def test_a_wheel_carries_a_kernel_that_is_checked(tmp_path: Path) -> None:
     project.mkdir()
     for name in ("pyproject.toml", "setup.py", "MANIFEST.in", "README.md", "LICENSE"):
         shutil.copy(root / name, project)
+    (project / "scripts").mkdir()
+    shutil.copy(root / "scripts" / "index_readme.py", project / "scripts")  # setup.py runs it
     shutil.copytree(root / "src", project / "src", ignore=shutil.ignore_patterns("*.so", "*.egg-info", "__pycache__"))
     command = [
         sys.executable,

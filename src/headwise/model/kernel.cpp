@@ -9,7 +9,8 @@
 //   mixed         [sequence * query, column]     values summed over keys; all heads add to the same columns, or, where
 //                                                there is an `output_t`, each has its own; pitch `mixed_pitch`
 //   weights       [sequence, head, key, query]   pitches `keys_pitch`, `queries_pitch`; a dropped weight has its sign
-//                                                turned, so that one array serves mixing and the softmax's gradient
+//                                                turned, so that one array serves mixing and the softmax's gradient;
+//                                                on tables without such drops as the scores lie (kernel_quads.h)
 //   activations   [sequence * query, column]     pitch `writes_pitch`, as everything that holds the stream
 // A matrix that is used both ways comes twice: `hidden_t` is `hidden` transposed, so that every product reads rows.
 //

@@ -1,7 +1,7 @@
 // Attention of one sequence on tables, forward and backward.
 
 struct AttentionScratch {
-    Scratch<float> used, slopes, values, across, row;
+    Scratch<float> used, slopes, values, across, row, group, seen;
     Scratch<int32_t> columns;
     Scratch<uint16_t> keep;
     explicit AttentionScratch(const Block& m)
@@ -10,6 +10,8 @@ struct AttentionScratch {
           values((long)heads_at_a_time(m) * m.keys_pitch * COLUMNS),
           across((long)(m.head_size > COLUMNS ? m.head_size : COLUMNS) * m.queries_pitch),
           row((long)QUAD * m.queries_pitch),
+          group(in_quads(m) ? (long)m.positions * GROUP : 0),
+          seen(in_quads(m) ? weights_size(m) : 0),
           columns(m.queries_pitch),
           keep((long)(m.heads * m.queries + 8) * m.positions + 64) {}
 };
@@ -36,17 +38,24 @@ static const float* mixing_weights(const Block& m, AttentionScratch& scratch, co
     return scratch.used.data;
 }
 
+// Heads whose values are used together: never of two quads, whose weights lie far apart.
 INLINE Heads from_head(const Block& m, int first) {
-    const int last = first + heads_at_a_time(m);
-    return {first, last < m.heads ? last : m.heads};
+    const int last = first + heads_at_a_time(m), end = in_quads(m) ? (first / QUAD + 1) * QUAD : m.heads;
+    const int most = end < m.heads ? end : m.heads;
+    return {first, last < most ? last : most};
 }
 INLINE long head_of_values(const Block& m) { return (long)m.keys_pitch * COLUMNS; }
 
 static void attention_forward(const Block& m, const int64_t* tokens, uint64_t key, AttentionScratch& scratch,
                               const Attended* watch, float* weights, float* out) {
     query_columns(m, tokens, scratch.columns.data);
-    gather_scores(m, tokens, scratch.columns.data, weights);
-    const float* mixing = finish_weights(m, key, scratch, watch, weights);
+    const float* mixing = weights;
+    if (in_quads(m)) {
+        quad_weights(m, tokens, scratch.columns.data, watch, scratch.seen.data, weights);
+    } else {
+        gather_scores(m, tokens, scratch.columns.data, weights);
+        mixing = finish_weights(m, key, scratch, watch, weights);
+    }
     float* values = scratch.values.data;
     if (m.output_t) {
         // Head by head: columns that the last group of eight has too many are the next head's to overwrite.
@@ -63,7 +72,7 @@ static void attention_forward(const Block& m, const int64_t* tokens, uint64_t ke
     }
     for (int from = 0; from < m.value_columns; from += COLUMNS) {
         const int columns = groups_of_eight(columns_from(m, from));
-        for (int h = 0; h < m.heads; h += heads_at_a_time(m)) {
+        for (int h = 0; h < m.heads; h = from_head(m, h).last) {
             const Heads heads = from_head(m, h);
             gather_values(m, tokens, heads, from, columns, values);
             Mixing mix;
@@ -92,11 +101,11 @@ static void weight_gradients(const Block& m, const int64_t* tokens, AttentionScr
         return;
     }
     // The forward pass has left the values there if there were no others in between.
-    const bool gathered = m.together == 1 && m.value_columns <= COLUMNS && heads_at_a_time(m) == m.heads;
+    const bool gathered = m.together == 1 && m.value_columns <= COLUMNS && from_head(m, 0).last == m.heads;
     for (int from = 0; from < m.value_columns; from += COLUMNS) {
         const int real = columns_from(m, from);
         transpose(grads + from, m.mixed_pitch, m.queries, real, m.queries_pitch, across);
-        for (int first = 0; first < m.heads; first += heads_at_a_time(m)) {
+        for (int first = 0; first < m.heads; first = from_head(m, first).last) {
             const Heads heads = from_head(m, first);
             if (!gathered) gather_values(m, tokens, heads, from, groups_of_eight(real), values);
             for (int h = heads.first; h < heads.last; h++) {
@@ -115,8 +124,10 @@ static void attention_backward(const Block& m, const int64_t* tokens, AttentionS
                                const float* grads, const Gradients& to) {
     float* slopes = scratch.slopes.data;
     weight_gradients(m, tokens, scratch, grads, slopes);
-    softmax_gradients(m, weights, slopes);
     query_columns(m, tokens, scratch.columns.data);
+    if (in_quads(m))
+        return quad_gradients(m, tokens, scratch.columns.data, weights, slopes, scratch.group.data, to.score);
+    softmax_gradients(m, weights, slopes);
     scatter_scores(m, tokens, scratch.columns.data, slopes, scratch.row.data, to.score);
     if (m.drops[ATTENTION].threshold) keep_positive(weights, weight_at(m, m.heads, 0), weights);
 }

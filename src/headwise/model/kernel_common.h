@@ -161,10 +161,19 @@ struct Scratch {
 #define SHUFFLE_SHORTS(a, b, ...) __builtin_shuffle(a, b, EightShorts{__VA_ARGS__})
 #endif
 
-// Two vectors of four side by side.
+// Two vectors of four or of eight side by side, four lanes of a vector, and the lanes of fours or of one of sixteen.
 #if defined(__clang__) || __GNUC__ >= 12
 #define JOIN_FOURS(a, b) __builtin_shufflevector(a, b, 0, 1, 2, 3, 4, 5, 6, 7)
+#define JOIN_EIGHTS(a, b) __builtin_shufflevector(a, b, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)
+#define FOUR_OF(v, at) __builtin_shufflevector(v, v, (at), (at) + 1, (at) + 2, (at) + 3)
+#define SHUFFLE_FOUR __builtin_shufflevector
+#define SHUFFLE_SIXTEEN(v, ...) __builtin_shufflevector(v, v, __VA_ARGS__)
 #else
 #define JOIN_FOURS(a, b) (Eight{a[0], a[1], a[2], a[3], b[0], b[1], b[2], b[3]})
+#define JOIN_EIGHTS(a, b) \
+    (Sixteen{a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], b[0], b[1], b[2], b[3], b[4], b[5], b[6], b[7]})
+#define FOUR_OF(v, at) (Four{v[at], v[(at) + 1], v[(at) + 2], v[(at) + 3]})
+#define SHUFFLE_FOUR(a, b, ...) __builtin_shuffle(a, b, FourInts{__VA_ARGS__})
+#define SHUFFLE_SIXTEEN(v, ...) __builtin_shuffle(v, SixteenInts{__VA_ARGS__})
 #endif
 

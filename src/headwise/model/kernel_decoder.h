@@ -52,7 +52,7 @@ struct BlockTile {
           input(m.first && m.source == DENSE ? per_position(m) : 0),
           input_normalised(m.first && m.source == DENSE && m.input_norm ? per_position(m) : 0),
           input_deviation((long)m.tile * m.positions),
-          weights(m.tile * weight_at(m, m.heads, 0)),
+          weights(m.tile * weights_size(m)),
           mixed(m.output_t ? (long)m.tile * m.queries * m.mixed_pitch : 0),
           after_attention(per_query(m)),
           after_attention_normalised(m.attention_norm == PRE ? per_query(m) : 0),
@@ -99,7 +99,7 @@ INLINE bool bare(const Block& m) {
 
 static void attend_together(const Block& m, const Sequences& at, const Stream& in, const Attended* watch, BlockTile& t,
                             float* after, Stopwatch& clock) {
-    const long weights = weight_at(m, m.heads, 0), mixed = (long)m.queries * m.mixed_pitch;
+    const long weights = weights_size(m), mixed = (long)m.queries * m.mixed_pitch;
     if (m.source == DROPPED) dropped_forward(m, at, t.attention, t.dropped, t.weights.data, after);
     if (m.source == ROWS) gather_tile(m, at.tokens(m, 0), at.count, t.rows);
     if (m.source == DENSE) {
@@ -146,7 +146,7 @@ static Stream attention_part(const Block& m, const Sequences& at, const Stream& 
         float* out = after + n * rows;
         if (m.source == TABLES && !m.output_t)
             attention_forward(m, at.tokens(m, n), at.key(ATTENTION, n), t.attention, watch,
-                              t.weights.data + (at.slot + n) * weight_at(m, m.heads, 0), out);
+                              t.weights.data + (at.slot + n) * weights_size(m), out);
         clock.lap(ATTEND);
         if (!bare(m)) {
             SumForward sum;
@@ -280,7 +280,7 @@ static float* attention_sum_backward(const Block& m, const Sequences& at, const 
         clock.lap(ROWWISE);
         if (m.source == TABLES && !m.output_t)
             attention_backward(m, at.tokens(m, n), t.attention,
-                               t.weights.data + (at.slot + n) * weight_at(m, m.heads, 0), branch + n * per_sequence, to);
+                               t.weights.data + (at.slot + n) * weights_size(m), branch + n * per_sequence, to);
         clock.lap(ATTEND_BACK);
     }
     return branch;
@@ -294,7 +294,7 @@ static StreamGradient rows_part_backward(const Block& m, const Sequences& at, co
     grads.queries = t.grads.queries.data, grads.values = t.grads.values.data;
     grads.keys = keys_are_the_stream(m) ? t.grads.stream.data : t.grads.keys.data;
     for (int n = 0; n < at.count; n++)
-        rows_backward(m, SequenceRows(m, t.rows, in.read, n), t.attention, t.weights.data + n * weight_at(m, m.heads, 0),
+        rows_backward(m, SequenceRows(m, t.rows, in.read, n), t.attention, t.weights.data + n * weights_size(m),
                       mixed_grads + (long)n * m.queries * m.mixed_pitch,
                       {grads.queries + (long)n * m.queries * m.query_pitch,
                        grads.keys + (long)n * m.positions * m.key_pitch,
@@ -339,7 +339,7 @@ static Undone block_backward(const Block& m, const Sequences& at, const Stream& 
     }
     if (m.source == TABLES && m.output_t)
         for (int n = 0; n < at.count; n++)
-            attention_backward(m, at.tokens(m, n), t.attention, t.weights.data + n * weight_at(m, m.heads, 0),
+            attention_backward(m, at.tokens(m, n), t.attention, t.weights.data + n * weights_size(m),
                                t.grads.mixed.data + (long)n * m.queries * m.mixed_pitch, to);
     if (m.source == DROPPED) dropped_backward(m, at, t.attention, t.dropped, t.weights.data, branch, to);
     if (m.source >= ROWS)
@@ -476,7 +476,10 @@ static void evaluate(const Model& model, const Batch* batches, const Attended* w
         for (int b = 0; b < model.blocks; b++) {
             const Block& block = model.block[b];
             stream = block_forward(block, {batches[b], start, count, 0}, stream, watch + b, *tile.block[b], clock);
-            drain(watch[b].map, watch[b].map_total, weight_at(block, block.heads, 0));
+            if (in_quads(block))
+                drain_quads(block, tile.block[b]->attention.seen.data, watch[b].map_total);
+            else
+                drain(watch[b].map, watch[b].map_total, weight_at(block, block.heads, 0));
         }
         const float* logits = stream.read;
         long pitch = m.writes_pitch;

@@ -2,6 +2,7 @@
 // that defines LANES (floats in a vector), WIDE (vectors in a row of a register block) and KEYS (keys of one).
 #include "kernel_vectors.h"
 #include "kernel_scores.h"
+#include "kernel_quads.h"
 #include "kernel_values.h"
 #include "kernel_attention.h"
 #include "kernel_rows.h"

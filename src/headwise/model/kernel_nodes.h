@@ -1,21 +1,40 @@
 // The sums of the stream, row by row: what a branch writes, dropped, plus what the residual connection carries, and the
 // layer norm of that sum. A norm's gain and shift are folded into what reads it, so a row is only normalised here.
 
-// A row's own mean and spread: `to` has mean 0 and variance 1. Returns the inverse deviation.
-static float normalise(const float* from, float* to, Floats sum, int width, float epsilon) {
-    const int last = (width - 1) / LANES * LANES;
-    const Ints tail = first_lanes(width - last);
-    const float mean = total(sum) / (float)width;
-    Floats squares = {};
-    for (int c = 0; c <= last; c += LANES) {
-        Floats y = load<Floats>(from + c) - mean;
-        if (c == last) y = masked(y, tail);
-        squares += y * y;
-        store(to + c, y);
+constexpr int TOGETHER = 4;  // rows that are normalised together: the steps of one row wait for each other
+
+// Rows with a mean and a spread of their own become rows with mean 0 and variance 1. `sums` add up to each row's sum.
+struct Normalising {
+    const float* from;
+    float* to;
+    long pitch;
+    int width;
+    float epsilon;
+    float* inverse_deviation;
+};
+
+static void normalise(const Normalising& io, const Floats* sums, int count) {
+    const int last = (io.width - 1) / LANES * LANES;
+    const Ints tail = first_lanes(io.width - last);
+    float means[TOGETHER];
+    Floats squares[TOGETHER];
+    for (int n = 0; n < count; n++) means[n] = total(sums[n]) / (float)io.width;
+    for (int n = 0; n < count; n++) {
+        squares[n] = Floats{};
+        for (int c = 0; c <= last; c += LANES) {
+            Floats y = load<Floats>(io.from + n * io.pitch + c) - means[n];
+            if (c == last) y = masked(y, tail);
+            squares[n] += y * y;
+        }
     }
-    const float inverse = 1.0f / std::sqrt(total(squares) / (float)width + epsilon);
-    for (int c = 0; c <= last; c += LANES) store(to + c, load<Floats>(to + c) * inverse);
-    return inverse;
+    for (int n = 0; n < count; n++)
+        io.inverse_deviation[n] = 1.0f / std::sqrt(total(squares[n]) / (float)io.width + io.epsilon);
+    for (int n = 0; n < count; n++)
+        for (int c = 0; c <= last; c += LANES) {
+            Floats y = load<Floats>(io.from + n * io.pitch + c) - means[n];
+            if (c == last) y = masked(y, tail);
+            store(io.to + n * io.pitch + c, y * io.inverse_deviation[n]);
+        }
 }
 
 // Where one query of one sequence lies in the input's table and in its gradient: token row and position row.
@@ -48,6 +67,7 @@ static void sum_forward(const Block& m, const SumForward& io, uint16_t* keep) {
     const Ints tail = first_lanes(m.writes - last);
     const Floats scale = splat<Floats>(drop.scale);
     if (drop.threshold) draw_keep(io.key, m.queries * m.writes, drop.threshold, keep);
+    Floats sums[TOGETHER];
     for (int q = 0; q < m.queries; q++) {
         float* row = io.rows + (long)q * m.writes_pitch;
         const float* carried = io.carried + (long)q * io.carried_pitch;
@@ -70,9 +90,15 @@ static void sum_forward(const Block& m, const SumForward& io, uint16_t* keep) {
             sum += y;
             store(row + c, y);
         }
-        if (io.norm == POST) io.inverse_deviation[q] = normalise(row, row, sum, m.writes, m.epsilon);
-        if (io.norm == PRE)
-            io.inverse_deviation[q] = normalise(row, io.normalised + (long)q * m.writes_pitch, sum, m.writes, m.epsilon);
+        const int waiting = q % TOGETHER;
+        sums[waiting] = sum;
+        if (!io.norm || (waiting < TOGETHER - 1 && q < m.queries - 1)) continue;
+        const long from = (long)(q - waiting) * m.writes_pitch;
+        Normalising rows;
+        rows.from = io.rows + from, rows.to = (io.norm == PRE ? io.normalised : io.rows) + from;
+        rows.pitch = m.writes_pitch, rows.width = m.writes, rows.epsilon = m.epsilon;
+        rows.inverse_deviation = io.inverse_deviation + q - waiting;
+        normalise(rows, sums, waiting + 1);
     }
 }
 
@@ -194,6 +220,7 @@ static void input_forward(const Block& m, const int64_t* tokens, uint64_t key, f
     const Ints tail = first_lanes(m.reads - last);
     const Floats scale = splat<Floats>(drop.scale);
     if (drop.threshold) draw_keep(key, m.positions * m.reads, drop.threshold, keep);
+    Floats sums[TOGETHER];
     for (int s = 0; s < m.positions; s++) {
         const InputRows at(m, tokens, s);
         float* row = rows + (long)s * m.reads_pitch;
@@ -205,8 +232,15 @@ static void input_forward(const Block& m, const int64_t* tokens, uint64_t key, f
             sum += x;
             store(row + c, x);
         }
-        if (normalised)
-            inverse_deviation[s] = normalise(row, normalised + (long)s * m.reads_pitch, sum, m.reads, m.epsilon);
+        const int waiting = s % TOGETHER;
+        sums[waiting] = sum;
+        if (!normalised || (waiting < TOGETHER - 1 && s < m.positions - 1)) continue;
+        const long from = (long)(s - waiting) * m.reads_pitch;
+        Normalising io;
+        io.from = rows + from, io.to = normalised + from;
+        io.pitch = m.reads_pitch, io.width = m.reads, io.epsilon = m.epsilon;
+        io.inverse_deviation = inverse_deviation + s - waiting;
+        normalise(io, sums, waiting + 1);
     }
 }
 

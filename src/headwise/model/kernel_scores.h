@@ -1,5 +1,6 @@
 // Attention weights of one sequence: logits from a table, softmax, dropout, and back. Weights are [head, key, query]:
-// queries lie side by side, so that softmax runs down the keys without sums across lanes.
+// queries lie side by side, so that softmax runs down the keys without sums across lanes. See kernel_quads.h for the
+// other way in which they lie.
 
 // Queries that see key j: [first, last).
 INLINE int first_query(const Block& m, int j) {
@@ -31,6 +32,21 @@ INLINE Eight visible(const Block& m, int j, int q, Eight scores) {
     return lane >= m.queries ? Eight{} : scores;
 }
 constexpr int QUAD = 4;  // heads that lie side by side in the score table: one lookup serves all of them
+
+// Whether weights are [four heads, key, query, head] (kernel_quads.h): where few lanes would have no head.
+INLINE bool in_quads(const Block& m) {
+    const int lanes = (m.heads + QUAD - 1) / QUAD * QUAD;
+    return m.source == TABLES && !m.drops[ATTENTION].threshold && 4 * m.heads >= 3 * lanes;
+}
+// Where a head's weights of a key begin, how far its next query is, and how many numbers a sequence has.
+INLINE long weights_from(const Block& m, int head, int key) {
+    if (!in_quads(m)) return weight_at(m, head, key);
+    return ((long)(head / QUAD) * m.keys_pitch + key) * m.queries_pitch * QUAD + head % QUAD;
+}
+INLINE long next_query(const Block& m) { return in_quads(m) ? QUAD : 1; }
+INLINE long weights_size(const Block& m) {
+    return weights_from(m, in_quads(m) ? (m.heads + QUAD - 1) / QUAD * QUAD : m.heads, 0);
+}
 
 INLINE long score_row(const Block& m, int head, long row) {
     return (head / QUAD * m.rows + row) * (long)m.score_pitch * QUAD;

@@ -18,7 +18,7 @@ HEADERS = tuple(
     f"kernel_{part}.h"
     for part in (
         *("attention", "common", "decoder", "dropped", "level", "loss"),
-        *("nodes", "rows", "scores", "values", "vectors"),
+        *("nodes", "quads", "rows", "scores", "values", "vectors"),
     )
 )
 # No -march: environments are shared between machines, and the kernel picks its instructions when loaded.

@@ -25,8 +25,11 @@ static void gather_values(const Block& m, const int64_t* tokens, Heads heads, in
             const float* by_token = m.value + value_row(m, h, tokens[j]) + from;
             const float* by_position = m.value + value_row(m, h, m.token_rows + j) + from;
             float* out = values + ((long)(h - heads.first) * m.keys_pitch + j) * COLUMNS;
-            for (int c = 0; c < columns; c += LANES)
+            int c = 0;
+            for (; c + LANES <= columns; c += LANES)
                 store(out + c, (load<Floats>(by_token + c) + load<Floats>(by_position + c)) * scale);
+            if (c < columns)
+                store(out + c, (load<Eight>(by_token + c) + load<Eight>(by_position + c)) * first_eight(scale));
         }
 }
 
@@ -49,8 +52,8 @@ static void mix_values(const Block& m, const Mixing& mix) {
         const int q0 = m.queries * b / blocks, q1 = m.queries * (b + 1) / blocks;
         const int j0 = first_key(m, q0), j1 = last_key(m, q1 - 1);
         Product p;
-        p.a = mix.weights + weight_at(m, mix.heads.first, j0) + q0;
-        p.a_head = weight_at(m, 1, 0), p.a_k = m.queries_pitch, p.a_m = 1;
+        p.a = mix.weights + weights_from(m, mix.heads.first, j0) + q0 * next_query(m);
+        p.a_head = in_quads(m) ? 1 : weight_at(m, 1, 0), p.a_k = m.queries_pitch * next_query(m), p.a_m = next_query(m);
         p.b = mix.values + (long)j0 * COLUMNS;
         p.b_head = mix.next_head, p.b_k = COLUMNS;
         p.c = mix.out + (long)q0 * m.mixed_pitch, p.c_m = m.mixed_pitch;
@@ -63,8 +66,8 @@ static void mix_values(const Block& m, const Mixing& mix) {
 INLINE Product over_queries(const Block& m, const float* weights, const float* grads, int head, int first, int last) {
     const int q0 = first_query(m, first), q1 = last_query(m, last - 1);
     Product p;
-    p.a = weights + weight_at(m, head, first) + q0;
-    p.a_head = 0, p.a_k = 1, p.a_m = m.queries_pitch;
+    p.a = weights + weights_from(m, head, first) + q0 * next_query(m);
+    p.a_head = 0, p.a_k = next_query(m), p.a_m = m.queries_pitch * next_query(m);
     p.b = grads + (long)q0 * m.mixed_pitch, p.b_head = 0, p.b_k = m.mixed_pitch;
     p.c = nullptr, p.c_m = 0;
     p.heads = 1, p.depth = q1 - q0, p.add = false;
@@ -73,9 +76,8 @@ INLINE Product over_queries(const Block& m, const float* weights, const float* g
 
 // Keys in register blocks of nearly equal size.
 struct KeyBlocks {
-    static constexpr int MOST = 6;
     int count, size, larger;
-    explicit KeyBlocks(const Block& m) : count((m.positions + MOST - 1) / MOST) {
+    explicit KeyBlocks(const Block& m, int most = 6) : count((m.positions + most - 1) / most) {
         size = m.positions / count, larger = m.positions % count;
     }
     int first(int block) const { return block * size + (block < larger ? block : larger); }
@@ -93,29 +95,128 @@ static void value_gradients(const Block& m, int head, const float* weights, cons
     }
 }
 
-// The gradients of the values of `count` sequences, added to the rows of the table's gradient. Head by head and block by
-// block of columns, because that part of the table is small: 20 kB where there are 50 tokens and 31 positions.
+// For some keys of one head and some columns: weight * gradient summed over queries, for each of `count` sequences added
+// to the row of its token, for all of them to the rows of the positions, which lie below each other.
+struct ValueSums {
+    const float* weights;  // of the first key and query,
+    long next_key, next_query, next_weights;
+    const float* grads;    // of that query,
+    long grads_pitch, next_grads;
+    const int64_t* tokens;  // of that key; those of the next sequence lie `next_tokens` further on
+    long next_tokens;
+    float *by_token, *by_position;
+    long pitch;
+    int queries, count;
+    float scale;
+};
+
+// M keys, V vectors and T groups of eight wide. Both sums stay in registers.
+template <int M, int V, int T>
+static void value_sums_block(const ValueSums& s) {
+    Floats all[M][V + 1] = {};
+    Eight all_rest[M] = {};
+    for (int n = 0; n < s.count; n++) {
+        Floats acc[M][V + 1] = {};
+        Eight rest[M] = {};
+        const float *a = s.weights + n * s.next_weights, *b = s.grads + n * s.next_grads;
+        for (int q = 0; q < s.queries; q++, a += s.next_query, b += s.grads_pitch) {
+            Floats row[V + 1];
+            Eight row_rest = {};
+            UNROLL
+            for (int v = 0; v < V; v++) row[v] = load<Floats>(b + v * LANES);
+            if (T) row_rest = load<Eight>(b + V * LANES);
+            UNROLL
+            for (int m = 0; m < M; m++) {
+                const Floats x = splat<Floats>(a[m * s.next_key]);
+                UNROLL
+                for (int v = 0; v < V; v++) acc[m][v] += x * row[v];
+                if (T) rest[m] += first_eight(x) * row_rest;
+            }
+        }
+        UNROLL
+        for (int m = 0; m < M; m++) {
+            float* to = s.by_token + s.tokens[n * s.next_tokens + m] * s.pitch;
+            UNROLL
+            for (int v = 0; v < V; v++) {
+                add_to(to + v * LANES, acc[m][v] * s.scale);
+                all[m][v] += acc[m][v];
+            }
+            if (T) add_to(to + V * LANES, rest[m] * s.scale);
+            if (T) all_rest[m] += rest[m];
+        }
+    }
+    UNROLL
+    for (int m = 0; m < M; m++) {
+        float* to = s.by_position + m * s.pitch;
+        UNROLL
+        for (int v = 0; v < V; v++) add_to(to + v * LANES, all[m][v] * s.scale);
+        if (T) add_to(to + V * LANES, all_rest[m] * s.scale);
+    }
+}
+
+// As many keys as leave both sums of a block in the registers. Few have the advantage that few queries lie before a key.
+constexpr int keys_of_sums(int vectors) { return vectors * (2 * 6 + 1) < (LANES == 16 ? 32 : 16) ? 6 : 3; }
+
+template <int V, int T>
+static void value_sums_keys(const ValueSums& s, int keys) {
+    if constexpr (keys_of_sums(V + T) > 3) switch (keys) {
+            case 4: return value_sums_block<4, V, T>(s);
+            case 5: return value_sums_block<5, V, T>(s);
+            case 6: return value_sums_block<6, V, T>(s);
+        }
+    switch (keys) {
+        case 1: return value_sums_block<1, V, T>(s);
+        case 2: return value_sums_block<2, V, T>(s);
+        default: return value_sums_block<3, V, T>(s);
+    }
+}
+
+// Columns that are summed at a time where `left` are left, in whole groups of eight.
+INLINE int columns_of_sums(int left) {
+    if (left >= WIDE * LANES) return WIDE * LANES;
+    return LANES == 16 || left < LANES ? left : LANES;
+}
+
+static void value_sums(const ValueSums& s, int keys, int columns) {
+    if (columns == WIDE * LANES) return value_sums_keys<WIDE, 0>(s, keys);
+    if constexpr (LANES == 16) switch (columns / 8) {
+            case 1: return value_sums_keys<0, 1>(s, keys);
+            case 2: return value_sums_keys<1, 0>(s, keys);
+            case 3: return value_sums_keys<1, 1>(s, keys);
+            case 4: return value_sums_keys<2, 0>(s, keys);
+            case 5: return value_sums_keys<2, 1>(s, keys);
+            case 6: return value_sums_keys<3, 0>(s, keys);
+            default: return value_sums_keys<3, 1>(s, keys);
+        }
+    return value_sums_keys<1, 0>(s, keys);
+}
+
+// The gradients of the values of `count` sequences, added to the rows of the table's gradient. Only as many sequences at
+// a time as leave one block of columns of their gradients in the first-level cache, where every block of keys reads them.
 static void scatter_value_gradients(const Block& m, const int64_t* tokens, int count, const float* weights,
                                     const float* grads, float* table) {
-    const KeyBlocks blocks(m);
-    for (int from = 0; from < m.value_columns; from += COLUMNS) {
-        const int columns = groups_of_eight(columns_from(m, from));
-        for (int h = 0; h < m.heads; h++)
-            for (int b = 0; b < blocks.count; b++) {
-                const int j0 = blocks.first(b), j1 = blocks.first(b + 1);
-                float* rows[2 * KeyBlocks::MOST];
-                for (int j = j0; j < j1; j++) rows[2 * (j - j0) + 1] = table + value_row(m, h, m.token_rows + j) + from;
-                Product p = over_queries(m, weights, grads + own_columns(m, h) + from, h, j0, j1);
-                p.into = rows, p.scale = m.drops[ATTENTION].scale;
-                for (int n = 0; n < count; n++) {
-                    for (int j = j0; j < j1; j++)
-                        rows[2 * (j - j0)] = table + value_row(m, h, tokens[(long)n * m.positions + j]) + from;
-                    product(p, j1 - j0, columns);
-                    p.a += weight_at(m, m.heads, 0);
-                    p.b += (long)m.queries * m.mixed_pitch;
+    const int columns = groups_of_eight(m.value_columns), fit = VALUE_BYTES / (4 * m.queries * COLUMNS);
+    const int together = fit < 1 ? 1 : fit < count ? fit : count;
+    ValueSums s;
+    s.next_weights = weights_size(m), s.next_grads = (long)m.queries * m.mixed_pitch, s.next_tokens = m.positions;
+    s.pitch = m.value_pitch, s.scale = m.drops[ATTENTION].scale;
+    for (int n = 0; n < count; n += together)
+        for (int from = 0, width; from < columns; from += width) {
+            width = columns_of_sums(columns - from);
+            const KeyBlocks blocks(m, keys_of_sums((width + LANES - 1) / LANES));
+            for (int h = 0; h < m.heads; h++)
+                for (int b = 0; b < blocks.count; b++) {
+                    const int j0 = blocks.first(b), j1 = blocks.first(b + 1);
+                    const Product p = over_queries(m, weights + n * s.next_weights,
+                                                   grads + n * s.next_grads + own_columns(m, h) + from, h, j0, j1);
+                    s.weights = p.a, s.next_key = p.a_m, s.next_query = p.a_k, s.queries = p.depth;
+                    s.grads = p.b, s.grads_pitch = p.b_k;
+                    s.tokens = tokens + n * s.next_tokens + j0, s.count = count - n < together ? count - n : together;
+                    s.by_token = table + value_row(m, h, 0) + from;
+                    s.by_position = table + value_row(m, h, m.token_rows + j0) + from;
+                    value_sums(s, j1 - j0, width);
                 }
-            }
-    }
+        }
 }
 
 // out[key, query] (+)= the sum over columns of rows[key, column] * across[column, query], for some keys and queries of one

@@ -10,7 +10,10 @@ typedef int16_t Halves __attribute__((vector_size(2 * LANES)));
 // vectors of sixteen, and fifty columns three vectors and a group.
 typedef float Eight __attribute__((vector_size(32)));
 typedef float Four __attribute__((vector_size(16)));
+typedef float Sixteen __attribute__((vector_size(64)));
+typedef int32_t FourInts __attribute__((vector_size(16)));
 typedef int32_t EightInts __attribute__((vector_size(32)));
+typedef int32_t SixteenInts __attribute__((vector_size(64)));
 typedef int16_t EightShorts __attribute__((vector_size(16)));
 
 // Not by memcpy: a store of bytes might change anything, and every loop would read its bounds again.
@@ -125,8 +128,7 @@ static void draw_keep(uint64_t key, int count, uint32_t threshold, uint16_t* kee
 
 INLINE Ints widen(const uint16_t* keep) { return __builtin_convertvector(load<Halves>(keep), Ints); }
 
-// C[m, :] = (C[m, :] +) sum over heads and k of A[head, k, m] * B[head, k, :]; or, where `into` is given, the sum times
-// `scale` is added to two rows into[2 m] and into[2 m + 1], from column `at` on.
+// C[m, :] = (C[m, :] +) sum over heads and k of A[head, k, m] * B[head, k, :].
 struct Product {
     const float* a;
     long a_head, a_k, a_m;
@@ -136,9 +138,6 @@ struct Product {
     long c_m;
     int heads, depth;
     bool add;
-    float* const* into = nullptr;
-    long at = 0;
-    float scale = 1;
 };
 
 template <class V>
@@ -180,21 +179,10 @@ static void product_block(const Product& p) {
     }
     UNROLL
     for (int m = 0; m < M; m++) {
-        if (p.into) {
-            float *one = p.into[2 * m] + p.at, *other = p.into[2 * m + 1] + p.at;
-            UNROLL
-            for (int v = 0; v < V; v++) {
-                add_to(one + v * LANES, acc[m][v] * p.scale);
-                add_to(other + v * LANES, acc[m][v] * p.scale);
-            }
-            if (T) add_to(one + V * LANES, rest[m] * p.scale);
-            if (T) add_to(other + V * LANES, rest[m] * p.scale);
-        } else {
-            float* c = p.c + m * p.c_m;
-            UNROLL
-            for (int v = 0; v < V; v++) store(c + v * LANES, acc[m][v]);
-            if (T) store(c + V * LANES, rest[m]);
-        }
+        float* c = p.c + m * p.c_m;
+        UNROLL
+        for (int v = 0; v < V; v++) store(c + v * LANES, acc[m][v]);
+        if (T) store(c + V * LANES, rest[m]);
     }
 }
 
@@ -217,7 +205,6 @@ static void product(Product p, int rows, int columns) {
         product_rows<WIDE, 0>(p, rows);
         p.b += step;
         p.c += step;
-        p.at += step;
     }
     if (LANES == 16) {
         switch (columns / 8) {
@@ -235,7 +222,6 @@ static void product(Product p, int rows, int columns) {
         product_rows<1, 0>(p, rows);
         p.b += LANES;
         p.c += LANES;
-        p.at += LANES;
     }
 }
 
