@@ -5,11 +5,12 @@
     python scripts/find_floors.py --folder floors --write docs/reference/extras.md    # keep all, and make the table
     python scripts/find_floors.py --search shtab rich   # go down from the floor while tests pass
 
-Needs uv and a package index. An environment of its own gets the lowest version of every direct requirement (of the core
-and of the extras in `EXTRAS`), headwise from the sources beside this file and the newest pytest; the tests of each room
-that are not slow run there. In a folder that is kept, results are kept too: rooms can be tried one by one before the
-table is made. A search tries the first release of each lower minor version that has a wheel for this Python, with
-the tests of the rooms that import the library, and stops at the first that fails or does not fit the others' floors.
+Needs uv, which chooses the versions, and a package index. pip installs them into an environment of its own: the lowest
+version of every direct requirement (of the core and of the extras in `EXTRAS`), headwise from the sources beside this
+file and the newest pytest; the tests of each room that are not slow run there. In a folder that is kept, results are
+kept too: rooms can be tried one by one before the table is made. A search tries the first release of each lower minor
+version that has a wheel for this Python, with the tests of the rooms that import the library, and stops at the first
+that fails or does not fit the others' floors.
 """
 
 from __future__ import annotations
@@ -97,17 +98,19 @@ def environment(folder: Path, *, exactly: str = "") -> str | None:
     name = Requirement(exactly).name if exactly else ""
     asked = [str(one) for one in requirements() if one.name != name] + ([exactly] if exactly else [])
     (folder / "floors.txt").write_text("\n".join(asked) + "\n", encoding="utf-8")
-    subprocess.run(["uv", "venv", "-q", "--python", sys.executable, folder / "venv"], check=True)
-    install = ["uv", "pip", "install", "-q", "--python", folder / "venv"]
     done = subprocess.run(
-        [*install, "--resolution", "lowest-direct", "-r", folder / "floors.txt"], capture_output=True, text=True
-    )
+        ["uv", "pip", "compile", "-q", "--python", sys.executable, "--resolution", "lowest-direct", "--no-annotate",
+         "--no-header", folder / "floors.txt", "-o", folder / "chosen.txt"],
+        capture_output=True, text=True,
+    )  # fmt: skip
     if done.returncode:
         return " ".join(done.stderr.split())
-    pins = subprocess.run([*install[:2], "freeze", *install[4:]], capture_output=True, text=True, check=True).stdout
-    (folder / "pins.txt").write_text(pins, encoding="utf-8")
-    subprocess.run([*install, "-c", folder / "pins.txt", *TOOLS], check=True)
+    subprocess.run([sys.executable, "-m", "venv", folder / "venv"], check=True)
+    install = [folder / "venv" / "bin" / "python", "-m", "pip", "install", "-q", "--disable-pip-version-check"]
+    subprocess.run([*install, "-r", folder / "chosen.txt"], check=True)
+    subprocess.run([*install, "-c", folder / "chosen.txt", *TOOLS], check=True)
     subprocess.run([*install, "--no-deps", "-e", ROOT], check=True)
+    (folder / "chosen.txt").replace(folder / "pins.txt")  # last: an environment that has it is whole
     return None
 
 

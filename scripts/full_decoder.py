@@ -1,4 +1,5 @@
-"""Where dropout acts in the full decoder behind the figures: candidates on their task, beside what was published.
+"""Candidates for what drew the figures of the full decoder, on their task, beside what was published: where dropout
+acts, and which lags the groups of the reversed run have.
 
 Each candidate is trained as the figures were, 1000 steps with batch 3000; a row is added as soon as a run is done, and
 what is there already is not computed again, among it the runs of scripts/paper-scale. Without dropout on the embeddings
@@ -12,8 +13,9 @@ from __future__ import annotations
 
 import argparse
 import csv
+import itertools
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from headwise.core.atomic import replace_file
 from headwise.core.csv_text import csv_text
@@ -29,23 +31,28 @@ if TYPE_CHECKING:
 
     from headwise.study.config import RunConfig
 
-CANDIDATES: dict[str, DropoutConfig] = {
+DROPOUT: dict[str, DropoutConfig] = {
     "attention weights at 0.1": DropoutConfig(attention=0.1),
     "attention weights at 0.07": DropoutConfig(attention=0.07),
     "embeddings + both branches at 0.1": DropoutConfig(embedding=0.1, attention_branch=0.1, mlp_branch=0.1),
     "embeddings at 0.1": DropoutConfig(embedding=0.1),
     "attention weights + MLP at 0.1": DropoutConfig(attention=0.1, mlp=0.1),
 }
-RUNS = {"full": (0, 1), "reverse": (0, 1)}
+LAGS: dict[str, dict[str, Any]] = {
+    "lags 7-14, 3-6, 1-2": {"task.groups": (tuple(range(7, 15)), (3, 4, 5, 6), (1, 2))},
+    "lags 9-12, 5-8, 1-4": {"task.w": 12, "task.groups": ((9, 10, 11, 12), (5, 6, 7, 8), (1, 2, 3, 4))},
+}
+"""Groups of the reversed run, the most important first, instead of 13-14, 9-12 and 1-8."""
+CANDIDATES: dict[str, dict[str, Any]] = {name: {"model.dropout": sites} for name, sites in DROPOUT.items()} | LAGS
+RUNS = ("full", "reverse")
 TABLE = Path(__file__).parents[1] / "results" / "paper" / "full-decoder.csv"
 
 
 def config_of(candidate: str, run: str, seed: int) -> RunConfig:
     """A candidate at the paper's size; the one that is `published` is the very run that `headwise reproduce` judges."""
-    config, dropout = at_scale(experiment(run), "paper", seed=seed), CANDIDATES[candidate]
-    if dropout == config.model.dropout:
-        return config
-    return config.changed({"model.dropout": dropout, "measure.bayes": ()})
+    config = at_scale(experiment(run), "paper", seed=seed)
+    changed = config.changed(CANDIDATES[candidate])
+    return config if changed == config else changed.changed({"measure.bayes": ()})
 
 
 def columns() -> list[str]:
@@ -87,8 +94,8 @@ def main() -> None:
     for run in given.runs:
         add(published(run))
     for seed in given.seeds:
-        for candidate in given.candidates:
-            for run in given.runs:
+        for candidate, run in itertools.product(given.candidates, given.runs):
+            if run == "reverse" or candidate not in LAGS:
                 done = execute(config_of(candidate, run, seed), given.out)
                 new = row(candidate, run, seed=seed, trajectory=load_trajectory(done.path))
                 add(new)

@@ -76,13 +76,21 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str
 
 
 def on_page_content(html: str, page: Any, config: Any, files: Files) -> str:
-    """The corner of a table with row names is no heading."""
-    return re.sub(r"<th( [^>]*)?></th>", r"<td\1></td>", html)
+    """The corner of a table with row names is no heading, and a bar in the code of a cell has no backslash before it.
+
+    Tables need the backslash on a code host; this Markdown takes it away from words, but leaves it in code.
+    """
+    html = re.sub(r"<th( [^>]*)?></th>", r"<td\1></td>", html)
+    return re.sub(r"<td(?: [^>]*)?>.*?</td>", lambda cell: _bars_as_they_are(cell[0]), html, flags=re.DOTALL)
 
 
 def on_post_page(output: str, page: Any, config: Any) -> str:
     """The theme's search is a dialog without a name."""
     return output.replace('<div class="md-search"', '<div class="md-search" aria-label="Search"')
+
+
+def _bars_as_they_are(cell: str) -> str:
+    return re.sub(r"<code>[^<]*</code>", lambda code: code[0].replace("\\|", "|"), cell)
 
 
 def _relink(text: str, source: str, here: str, files: Files) -> str:

@@ -6,6 +6,7 @@ import shutil
 from pathlib import Path
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 from tests.store.run_examples import content_of, exchange, with_new_digest
 
@@ -15,6 +16,7 @@ from headwise.core.errors import CorruptData
 from headwise.model import kernel
 from headwise.store import RunDirectory, list_runs, load_trajectory, run_status, steps_done
 from headwise.store.files import remove, sidecar, write_once
+from headwise.store.header import same_to_rounding
 from headwise.store.histories import ParquetCodec
 from headwise.study.config import config_hash, window_config
 from headwise.study.run_location import run_location
@@ -40,6 +42,11 @@ def arrays_of(run: RunDirectory) -> dict[str, np.ndarray]:
     """Every number that a run computed and ended with."""
     metrics, snapshots = run.read_histories()
     return {**metrics.variables, **snapshots.variables, **run.final_checkpoint().arrays}
+
+
+def written_by(path: Path) -> str | None:
+    """The library that a Parquet file names as its writer."""
+    return str(pq.read_metadata(path).created_by) if path.suffix == ".parquet" else None
 
 
 def test_old_runs_are_read_listed_and_verified(old: Path) -> None:
@@ -89,8 +96,10 @@ def test_an_old_run_is_found_and_resumed_in_its_format(old: Path, tmp_path: Path
     assert resumed.beginning.header().format == 1
     if same_machine:
         for file in whole.data_files():
-            if file != whole.metrics.path(30):  # the segment after the interruption begins at another step
-                assert (resumed.path / file.name).read_bytes() == file.read_bytes(), file.name
+            added = resumed.path / file.name
+            # The segment after the interruption begins elsewhere; another pyarrow lays out the same values otherwise.
+            if file != whole.metrics.path(30) and written_by(added) == written_by(file):
+                assert added.read_bytes() == file.read_bytes(), file.name
     assert run_status(resumed.path, care="full") == "finished"
     assert steps_done(resumed.path) == config.train.steps
 
@@ -200,8 +209,11 @@ def test_an_old_run_whose_config_is_lost_is_known_by_its_digest(old: Path, root:
     assert recovered.path == run.path
     assert recovered.beginning.header().format == 1
     recovered.verify()
-    for name in ("config.json", "config.json.sha256", "coordinates.json", "metrics-00000020.parquet"):
+    for name in ("config.json", "config.json.sha256", "metrics-00000020.parquet"):
         assert content_of(run.path)[name] == before[name]
+    written = content_of(run.path)["coordinates.json"]
+    assert same_to_rounding(before["coordinates.json"], written)
+    assert written == before["coordinates.json"] or "coordinates.json" in lost, "what was not lost is not written anew"
     for key, values in arrays_of(recovered).items():
         np.testing.assert_allclose(values, expected[key], rtol=1e-3, atol=1e-5, err_msg=key)
 
@@ -229,5 +241,5 @@ def test_an_old_run_whose_coordinates_are_lost_is_recovered_in_its_format(old: P
     recovered = execute(config, old / "interrupted", on_damage="recover")
     assert recovered.path == run.path
     assert recovered.beginning.header().format == 1
-    assert run.coordinates_path.read_bytes() == before
+    assert same_to_rounding(before, run.coordinates_path.read_bytes())
     recovered.verify()

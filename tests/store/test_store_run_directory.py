@@ -307,6 +307,26 @@ def test_starting_again_is_the_same_run_or_an_error(run: RunDirectory) -> None:
         run.start({"model": {"heads": 4}}, identity=another, coordinates=COORDINATES, attributes=ATTRIBUTES)
 
 
+@pytest.mark.parametrize("lost", [False, True], ids=["all there", "config lost"])
+def test_an_attribute_that_another_machine_rounds_otherwise_makes_no_other_run(tmp_path: Path, lost: bool) -> None:
+    run = RunDirectory(place(tmp_path))
+
+    def start(loss: float, on_damage: OnDamage = "refuse") -> None:
+        computed = {**ATTRIBUTES, "teacher_loss": loss, "bayes": {"order 1": [loss]}}
+        run.start(CONFIG, identity=identity(), coordinates=COORDINATES, attributes=computed, on_damage=on_damage)
+
+    with run.writing():
+        start(0.056208987914872076)
+        before = run.coordinates_path.read_bytes()
+        if lost:
+            run.config_path.write_bytes(b"{}")
+        start(0.05620898791487207, "recover" if lost else "refuse")
+        assert run.coordinates_path.read_bytes() == before
+        assert run.read_config() == CONFIG
+        with pytest.raises(ConfigError, match="another configuration"):
+            start(0.0562090)
+
+
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_a_damaged_config_is_written_anew_if_asked(run: RunDirectory, damage: Callable[[Path], None]) -> None:
     damage(run.config_path)

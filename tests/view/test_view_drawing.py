@@ -197,8 +197,8 @@ def colours_of(figure: Figure, colours: Sequence[str]) -> list[int]:
     """How many pixels of a rendered figure have each colour, to a few steps of its 255."""
     content = io.BytesIO()
     figure.savefig(content, format="rgba", dpi=400)
-    width, height = (round(inches * 400) for inches in figure.get_size_inches())
-    picture = np.frombuffer(content.getvalue(), np.uint8).reshape(height, width, 4)[..., :3].astype(int)
+    # Rows and columns do not matter, and versions of matplotlib round their number differently.
+    picture = np.frombuffer(content.getvalue(), np.uint8).reshape(-1, 4)[:, :3].astype(int)
     return [int((np.abs(picture - 255 * np.array(rgb(colour))).max(-1) < 4).sum()) for colour in colours]
 
 

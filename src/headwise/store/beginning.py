@@ -12,7 +12,7 @@ from headwise.store.checkpoints import OnDamage
 from headwise.store.documents import parse_object
 from headwise.store.files import read_verified, remove, verified, write_once
 from headwise.store.format_1 import identity_in_format_1, named_by_content
-from headwise.store.header import BY_CONTENT, RunHeader, decode_header
+from headwise.store.header import BY_CONTENT, RunHeader, decode_header, same_to_rounding
 from headwise.store.identity import RunIdentity
 from headwise.store.output_root import require_fitting_name
 from headwise.store.segments import UNREADABLE
@@ -88,6 +88,9 @@ class Beginning:
                 # Where the config is lost, so is where arithmetic ran, which its digest depends on.
                 kept = replace(self.header_of_any_name(), config_sha256=header.config_sha256)
                 sound[self.header_path] = kept.encode()
+        stored = sound.get(self.header_path)
+        if stored is not None and same_to_rounding(stored, wanted[self.header_path]):
+            wanted[self.header_path] = stored
         for path, content in sound.items():
             if content != wanted[path]:
                 raise ConfigError(f"{path} belongs to another configuration; choose another --out")

@@ -14,6 +14,8 @@ that lacks what format 2 promises is damaged, never taken for an old one.
 
 from __future__ import annotations
 
+import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -23,6 +25,8 @@ from headwise.store.documents import json_file, require_seal, sealed
 from headwise.store.identity import RunIdentity
 
 FORMAT = 2
+ROUNDING = 1e-9
+"""How far a computed attribute may be off, relative to itself: sums in double precision are off by far less."""
 BY_CONTENT, BY_PLACE = "content", "place"
 
 
@@ -84,3 +88,26 @@ def decode_header(content: dict[str, Any]) -> RunHeader:
     return RunHeader(
         content["coordinates"], content["attributes"], identity, content["config_sha256"], name=content["name"]
     )
+
+
+def same_to_rounding(stored: bytes, asked: bytes) -> bool:
+    """Whether two files say the same but for the last digits of numbers among their attributes.
+
+    Some attributes are computed, such as the loss of the true law, and another processor or another numpy sums them in
+    another order. That makes no other run of it.
+    """
+    documents = [json.loads(content) for content in (stored, asked)]
+    attributes = [document.pop("attributes") for document in documents]
+    for document in documents:
+        document.pop("seal", None)
+    return documents[0] == documents[1] and _near(*attributes)
+
+
+def _near(one: Any, other: Any) -> bool:
+    if isinstance(one, float) and isinstance(other, float):
+        return math.isclose(one, other, rel_tol=ROUNDING)
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(_near(value, other[key]) for key, value in one.items())
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(_near, one, other))
+    return bool(one == other)

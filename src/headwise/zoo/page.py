@@ -48,7 +48,8 @@ rests nowhere is read by its drops, and drops that cannot be told are said to be
 runs, but who made these changes had seen the first scores, so what is below is a second look and not a first one. The
 function view was not scored then; for it this is the first look.
 {what}
-It was scored twice more since, after changes that touch no rule of the detector, and every count stayed.
+It was scored four times more since, after changes that touch no rule of what is scored, the last time on runs trained
+anew on another machine, and every count stayed.
 """
 
 _FUNCTIONS = """
