@@ -19,12 +19,12 @@ $(VENV)/.lens: $(VENV)/.installed
 	touch $@
 
 demo: install
-	$(BIN)/headwise train minimal --preset published --steps 1000 --measure.at.dense "[[1, 1, 1]]" --measure.bayes "[1, 2, 3]" --out demo
-	$(BIN)/headwise show demo/minimal/*-s0 --figure demo/minimal.png
-	$(BIN)/headwise phases demo/minimal/*-s0
-	$(BIN)/python -m headwise.paper.beside demo/minimal/*-s0
-	$(BIN)/headwise reproduce --run demo/minimal/*-s0
-	$(BIN)/headwise report demo/minimal/*-s0 -o demo/minimal.html
+	$(BIN)/headwise train minimal --preset published --seed 6 --steps 1000 --measure.at.dense "[[1, 1, 1]]" --measure.bayes "[1, 2, 3]" --out demo
+	$(BIN)/headwise show demo/minimal/*-s6 --figure demo/minimal.png
+	$(BIN)/headwise phases demo/minimal/*-s6
+	$(BIN)/python -m headwise.paper.beside demo/minimal/*-s6
+	$(BIN)/headwise reproduce --run demo/minimal/*-s6
+	$(BIN)/headwise report demo/minimal/*-s6 -o demo/minimal.html
 
 lint: install
 	$(BIN)/ruff check src tests examples scripts

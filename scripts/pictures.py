@@ -30,6 +30,7 @@ CHROMIUM = runpy.run_path(str(ROOT / "tests" / "browser" / "chromium_here.py"))
 SEEDS = (0, 1, 2)
 OF_THE_DEMO = {"train.steps": 1000, "measure.at.dense": [[1, 1, 1]], "measure.bayes": [1, 2, 3]}
 """The run of `make demo`, whose picture the README shows."""
+SEED_OF_THE_DEMO = 6
 
 
 def minimal_run(runs: Path, seed: int) -> Path:
@@ -64,7 +65,7 @@ def photograph(
 
 def minimal(runs: Path, folder: Path) -> None:
     """What `make demo` draws."""
-    headwise.draw_run(minimal_run(runs, 0), folder / "minimal.png")
+    headwise.draw_run(minimal_run(runs, SEED_OF_THE_DEMO), folder / "minimal.png")
     replace_file(IMAGES / "minimal.png", (folder / "minimal.png").read_bytes())
 
 
