@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headwise.actions.action import HeldAction
-from headwise.actions.text import parse_action
+from headwise.actions.text import parse_action, require_texts
 from headwise.actions.together import check_together
 from headwise.core.branch_words import done_in
 from headwise.core.config import NO_CHANGES
@@ -241,10 +241,7 @@ def _check_given(
         given = name == "at" or step is not None
         if given and (isinstance(step, bool) or not isinstance(step, Integral)):
             raise ConfigError(f"{name} = {step!r:.40} must be a step, a whole number")
-    if isinstance(do, str):
-        raise ConfigError(f"do = {do!r} must be a list of actions, such as [{do!r}]")
-    if not isinstance(do, Sequence) or not all(isinstance(text, str) for text in do):
-        raise ConfigError(f"do = {do!r:.60} must be a list of actions in words, such as ['freeze:heads=1']")
+    require_texts(do)
     if steps is not None and "train.steps" in flatten(changes, RunConfig):
         raise ConfigError(f"steps = {steps} and train.steps both say where the branch ends; give one of them")
 
