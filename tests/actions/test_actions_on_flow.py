@@ -94,3 +94,37 @@ def test_mistakes(action: str, said: str) -> None:
 def test_a_tie_that_is_contradicted() -> None:
     with pytest.raises(ConfigError, match="freeze all of them or none"):
         branch_flow(CONFIG, AT, do=["tie:heads=1,2", "freeze:heads=1"])
+
+
+@pytest.mark.parametrize("held", ["clamp:heads=2:to=group2", "ablate:heads=2"])
+def test_a_held_head_is_not_tied(held: str) -> None:
+    """In the order given, the tie averaged what was held with other heads, and the held head moved."""
+    for actions in ([held, "tie:heads=1,2"], ["tie:heads=1,2", held]):
+        with pytest.raises(ConfigError, match="a head of the flow cannot be both"):
+            branch_flow(CONFIG, AT, do=actions)
+    branch_flow(CONFIG, AT, do=[held, "tie:heads=1,3"])
+
+
+def test_what_is_held_is_set_last() -> None:
+    clamped = branch_flow(CONFIG, AT, do=["clamp:heads=2:to=group2"])["attention_by_lag"].values[:, 0, 1]
+    later = branch_flow(CONFIG, AT, do=["clamp:heads=2:to=group2", "perturb:heads=2:size=3:part=attention"])
+    assert np.array_equal(later["attention_by_lag"].values[:, 0, 1], clamped)
+    silent = branch_flow(CONFIG, AT, do=["ablate:heads=2", "copy:1->2"])["value_alignment"].values[:, 0, 1]
+    assert not silent.any()
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"at": "20"}, "at = '20' must be a time, a number"),
+        ({"at": None}, "at = None must be a time, a number"),
+        ({"at": -1.0}, "at = -1 must lie between 0 and t_end = 60"),
+        ({"at": AT, "until": "40"}, "until = '40' must be a time, a number"),
+        ({"at": AT, "do": "freeze"}, r"do = 'freeze' must be a list of actions, such as \['freeze'\]"),
+        ({"at": AT, "do": [1]}, r"do = \[1\] must be a list of actions in words"),
+        ({"at": AT, "until": 40.0, "then": "tie"}, "then = 'tie' must be a list of actions"),
+    ],
+)
+def test_what_only_python_can_give(given: dict[str, object], said: str) -> None:
+    with pytest.raises(ConfigError, match=said):
+        branch_flow(CONFIG, **given)  # type: ignore[arg-type]

@@ -288,6 +288,40 @@ def test_a_mistake_is_one_line(
     assert sorted(parent.path.parent.parent.glob("*/*")) == before
 
 
+GIVEN_IN_PYTHON: dict[str, tuple[dict[str, object], str]] = {
+    "step in quotes": ({"at": "9"}, "at = '9' must be a step, a whole number"),
+    "no step": ({"at": None}, "at = None must be a step, a whole number"),
+    "half a step": ({"at": 9.5}, "at = 9.5 must be a step, a whole number"),
+    "truth for a step": ({"at": True}, "at = True must be a step, a whole number"),
+    "a float until": ({"at": 9, "do": ["tie"], "until": 12.5}, "until = 12.5 must be a step, a whole number"),
+    "steps in quotes": ({"at": 9, "steps": "12"}, "steps = '12' must be a step, a whole number"),
+    "one action": ({"at": 9, "do": "tie"}, "do = 'tie' must be a list of actions, such as ['tie']"),
+    "no text": ({"at": 9, "do": [1]}, "do = [1] must be a list of actions in words"),
+    "a pair": ({"at": 9, "do": [("freeze", "heads=1")]}, "must be a list of actions in words"),
+    "no list": ({"at": 9, "do": None}, "do = None must be a list of actions in words"),
+    "two ends": ({"at": 9, "steps": 12, "changes": {"train": {"steps": 15}}}, "both say where the branch ends"),
+}
+
+
+@pytest.mark.parametrize("mistake", GIVEN_IN_PYTHON)
+def test_what_only_python_can_give_is_one_line_too(mistake: str, parent: RunDirectory) -> None:
+    given, said = GIVEN_IN_PYTHON[mistake]
+    before = sorted(parent.path.parent.parent.glob("*/*"))
+    with pytest.raises(ConfigError) as error:
+        branch(parent.path, progress="off", **given)  # type: ignore[arg-type]
+    assert said in str(error.value)
+    assert "\n" not in str(error.value)
+    assert sorted(parent.path.parent.parent.glob("*/*")) == before
+
+
+def test_a_step_of_a_trajectory_is_a_step(parent: RunDirectory) -> None:
+    """What is read from `trajectory["step"]` is a number of numpy's, which JSON does not know."""
+    [found] = branch(parent.path, np.int64(9), do=["tie"], until=np.int64(12), steps=np.int64(15)).branches  # type: ignore[arg-type]
+    assert json.loads(json.dumps(found.to_json()))["step"] == 9
+    assert found.actions == ("tie:until=12",)
+    assert int(found.trajectory["step"].values[-1]) == 15
+
+
 def test_the_command(parent: RunDirectory, capsys: pytest.CaptureFixture[str]) -> None:
     command = ["branch", str(parent.path), "--at", "9", "--do", "freeze:heads=1,2:part=values", "--json", "-q"]
     assert main(command) == 0

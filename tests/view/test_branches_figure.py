@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ from headwise.core.errors import ConfigError
 from headwise.store import load_trajectory
 from headwise.study.branch import Branch, branch
 from headwise.study.runner import execute
+from headwise.view.figures import draw_branches
 from headwise.view.panels import Plot
 from headwise.view.report.page import page
 from headwise.view.sheets.branches import branches_sheet
@@ -63,3 +65,51 @@ def test_runs_that_are_no_branches(held: Branch) -> None:
         branches_sheet(parent, [parent])
     with pytest.raises(ConfigError, match="give at least one branch"):
         branches_sheet(parent, [])
+
+
+@pytest.mark.parametrize("actions", [["tie"], ["freeze:heads=1:part=values:until=20", "clamp:heads=2:to=past", "tie"]])
+def test_whatever_is_done_leaves_room_for_the_panels(actions: list[str], held: Branch) -> None:
+    """Long words used to squeeze panels to nothing and to lie on each other; layouts that fail warn, an error here."""
+    done = held.trajectory.assign_attrs(branch=json.dumps({"parent": "0", "step": 10, "actions": actions}))
+    figure = draw_branches([held.parent_trajectory, *[done] * 3])
+    edges = figure.bbox.bounds
+    for ax in figure.axes:
+        assert ax.get_window_extent().height > 0.08 * edges[3] / 2
+        legend = ax.get_legend()
+        for box in [ax.title.get_window_extent(), *([] if legend is None else [legend.get_window_extent()])]:
+            assert box.x0 >= -2
+            assert box.x1 <= edges[2] + 2
+    left, right = figure.axes[2], figure.axes[3]
+    assert left.title.get_window_extent().x1 < right.title.get_window_extent().x0
+
+
+def test_every_block_is_shown(tmp_path: Path) -> None:
+    run = execute(tiny("full", train__steps=9, model__blocks=2), tmp_path)
+    [found] = branch(run.path, 3, do=["freeze:heads=1:blocks=2:part=attention"], progress="off").branches
+    sheet = branches_sheet(found.parent_trajectory, [found.trajectory])
+    _, *rows = sheet.rows
+    assert [row[0].title.rpartition(", ")[2] for row in rows] == ["block 1", "block 2"]
+    for block, (own, gap) in enumerate(rows):
+        assert isinstance(own, Plot)
+        assert isinstance(gap, Plot)
+        for plot, expected in (
+            (own, found.trajectory["attention_by_group"]),
+            (gap, found.trajectory["attention_by_group"] - found.parent_trajectory["attention_by_group"]),
+        ):
+            wanted = expected.isel(block=block).transpose("head", "group", "step").values
+            assert np.array_equal([curve.y for curve in plot.curves], wanted.reshape(-1, wanted.shape[-1]))
+
+
+def test_a_branch_of_another_run_is_refused(held: Branch, tmp_path: Path) -> None:
+    other = execute(tiny(train__steps=24), tmp_path)
+    with pytest.raises(
+        ConfigError, match=f"{held.run.name} is a branch of run .* which is not .*; give that run first"
+    ):
+        draw_branches([other.path, held.run])
+    [second] = branch(held.run, 15, do=["sham"], progress="off").branches
+    with pytest.raises(ConfigError, match="give that run first"):
+        draw_branches([held.parent, second.trajectory])
+    assert draw_branches([held.run, second.run])
+    for given in ([], str(held.run)):
+        with pytest.raises(ConfigError, match="takes a list: a run, then branches of it"):
+            draw_branches(given)

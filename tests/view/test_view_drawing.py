@@ -83,7 +83,7 @@ def test_only_one_module_draws() -> None:
             assert not any(name.startswith("matplotlib.pyplot") for name in names), path
             if any(name.partition(".")[0] == "matplotlib" for name in names):
                 importing.add(str(path.relative_to(ROOT)))
-    only_a_type = {f"src/headwise/view/{name}.py" for name in ("write", "figures", "notebook_figure")}
+    only_a_type = {f"src/headwise/view/{name}.py" for name in ("write", "figures", "fitted_text", "notebook_figure")}
     assert importing == {"src/headwise/view/draw.py"} | only_a_type
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from numbers import Real
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,7 +24,7 @@ from headwise.actions.reset import Reset
 from headwise.actions.scale import Scale
 from headwise.actions.sham import Sham
 from headwise.actions.swap import Swap
-from headwise.actions.text import parse_action
+from headwise.actions.text import parse_action, require_texts
 from headwise.actions.tie import Tie
 from headwise.actions.together import check_together
 from headwise.core.errors import ConfigError
@@ -65,8 +66,14 @@ def branch_flow(
         raise ConfigError(
             "a branch needs the flow of all heads: system = heads, state = reduced, values = zero, chart = q"
         )
+    for name, time in {"at": at, "until": until}.items():
+        given = name == "at" or time is not None
+        if given and (isinstance(time, bool) or not isinstance(time, Real)):
+            raise ConfigError(f"{name} = {time!r:.40} must be a time, a number")
+    require_texts(do)
+    require_texts(then, "then")
     if not 0 <= at < config.t_end:
-        raise ConfigError(f"at = {at:g} must lie before t_end = {config.t_end:g}")
+        raise ConfigError(f"at = {at:g} must lie between 0 and t_end = {config.t_end:g}")
     if until is not None and not at < until < config.t_end:
         raise ConfigError(f"until = {until:g} must lie between at = {at:g} and t_end = {config.t_end:g}")
     if then and until is None:
@@ -83,8 +90,10 @@ def branch_flow(
     for start, end, texts in legs:
         actions = [_checked(text, config) for text in texts]
         check_together(actions, _like(config))
+        _check_ties(actions, _like(config))
         state = system.unpack(y)
-        for index, action in enumerate(actions):
+        # What is held is the state itself, so it is set last: weights that change under a clamped head do not show.
+        for index, action in sorted(enumerate(actions), key=lambda one: isinstance(one[1], (Ablate, Clamp))):
             state = _set(action, state, system, initial_logits(config, seed), seed=seed, index=index)
         field = _held_field(system, [action for action in actions if isinstance(action, HeldAction)])
         solution = integrate(
@@ -122,6 +131,14 @@ def _checked(text: str, config: FlowConfig) -> Action:
     except ValueError as error:
         raise ConfigError(str(error)) from None
     return action
+
+
+def _check_ties(actions: Sequence[Action], model: ModelConfig) -> None:
+    """Refuse ties of held heads: in the flow what is held is the state itself, which tied heads share."""
+    for tie in (action for action in actions if isinstance(action, Tie)):
+        for held in (action for action in actions if isinstance(action, (Ablate, Clamp))):
+            if not set(tie.places(model)).isdisjoint(held.places(model)):
+                raise ConfigError(f"{tie} and {held}: a head of the flow cannot be both; tie others, or hold all apart")
 
 
 def _like(config: FlowConfig) -> ModelConfig:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from typing import Any
 
 from headwise.actions.ablate import Ablate
@@ -69,6 +70,14 @@ def parse_action(text: str, *, until: int | None = None) -> Action:
         return validated(kind, values)
     except ConfigError as error:
         raise ConfigError(f"action {text!r}: {error}") from None
+
+
+def require_texts(do: Sequence[str], name: str = "do") -> None:
+    """Refuse what is no list of texts, which only Python can give."""
+    if isinstance(do, str):
+        raise ConfigError(f"{name} = {do!r} must be a list of actions, such as [{do!r}]")
+    if not isinstance(do, Sequence) or not all(isinstance(text, str) for text in do):
+        raise ConfigError(f"{name} = {do!r:.60} must be a list of actions in words, such as ['freeze:heads=1']")
 
 
 def _read(key: str, value: str) -> Any:

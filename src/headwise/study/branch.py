@@ -5,11 +5,12 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headwise.actions.action import HeldAction
-from headwise.actions.text import parse_action
+from headwise.actions.text import parse_action, require_texts
 from headwise.actions.together import check_together
 from headwise.core.branch_words import done_in
 from headwise.core.config import NO_CHANGES
@@ -163,7 +164,7 @@ def branch(
             Branch(
                 finished.path,
                 parent.path,
-                at,
+                wanted.branch.step,
                 wanted.branch.actions,
                 wanted.branch.held,
                 {key: _value(wanted, key) for key in flatten(changes, RunConfig)},
@@ -207,6 +208,8 @@ def branch_config(
     from headwise.study.branch_parent import run_digest
     from headwise.study.branch_start import going_on, reached, stored_config
 
+    _check_given(at, do, until=until, steps=steps, changes=changes)
+    at, until, steps = int(at), None if until is None else int(until), None if steps is None else int(steps)
     config = stored_config(parent)
     last = reached(parent)
     if not 0 <= at <= last:
@@ -214,8 +217,6 @@ def branch_config(
     for key in flatten(changes, RunConfig):
         if any(key == fixed or key.startswith(f"{fixed}.") for fixed in FIXED):
             raise ConfigError(f"{key}: a branch shares this with its parent; train a run of its own instead")
-    if isinstance(do, str):
-        raise ConfigError(f"do = {do!r} must be a list of actions, such as [{do!r}]")
     actions = tuple(str(parse_action(text, until=until)) for text in do)
     if until is not None and not any("until=" in text for text in actions):
         raise ConfigError(f"--until {until}: no action holds anything that could end there; drop it")
@@ -230,6 +231,19 @@ def branch_config(
     except ConfigError as error:
         raise ConfigError(f"{error}" + (f" (its parent holds {', '.join(held)})" if held else "")) from None
     return wanted if reference_reason(wanted) is None else wanted.changed({"compute.path": "reference"})
+
+
+def _check_given(
+    at: int, do: Sequence[str], *, until: int | None, steps: int | None, changes: Mapping[str, Any]
+) -> None:
+    """What Python takes where a command line would not: steps that are no whole numbers, actions that are no text."""
+    for name, step in {"at": at, "until": until, "steps": steps}.items():
+        given = name == "at" or step is not None
+        if given and (isinstance(step, bool) or not isinstance(step, Integral)):
+            raise ConfigError(f"{name} = {step!r:.40} must be a step, a whole number")
+    require_texts(do)
+    if steps is not None and "train.steps" in flatten(changes, RunConfig):
+        raise ConfigError(f"steps = {steps} and train.steps both say where the branch ends; give one of them")
 
 
 def reference_reason(config: RunConfig) -> str | None:

@@ -23,6 +23,7 @@ from matplotlib.patches import Patch
 from matplotlib.transforms import ScaledTranslation
 
 from headwise.core.palette import head_colour
+from headwise.view.fitted_text import fitted_columns, fitted_title
 from headwise.view.labels import plain_label
 from headwise.view.notebook_figure import NotebookFigure
 from headwise.view.panels import (
@@ -191,7 +192,7 @@ def _draw_plot(panel: Plot, ax: Axes) -> None:
             label=curve.label or None,
         )
     _draw_marks(panel.marks, ax)
-    ax.set(title=panel.title, xlabel=panel.xlabel, ylabel=panel.ylabel, xscale=panel.xscale)
+    ax.set(title=fitted_title(ax, panel.title), xlabel=panel.xlabel, ylabel=panel.ylabel, xscale=panel.xscale)
     if panel.ylim != (None, None):
         ax.set_ylim(*panel.ylim)  # without limits this would keep those of the first panel of a shared axis
     if panel.x_ticks:
@@ -225,7 +226,6 @@ def _legend(ax: Axes, place: Place, handles: Sequence[Artist]) -> None:
     """Below or beside the panel, where it hides nothing, or inside where the panel has room."""
     match place:
         case "below":
-            columns = 2 if len(handles) == 4 else 3
             # In inches and not in heights of the panel: a long legend makes the panel lower.
             figure = ax.get_figure(root=True)
             assert figure is not None
@@ -235,7 +235,7 @@ def _legend(ax: Axes, place: Place, handles: Sequence[Artist]) -> None:
                 loc="upper center",
                 bbox_to_anchor=(0.5, 0.0),
                 bbox_transform=ax.transAxes + below,
-                ncols=columns,
+                ncols=fitted_columns(ax, handles),
                 handlelength=2.2,
                 columnspacing=1.2,
             )

@@ -12,11 +12,14 @@ from typing import TYPE_CHECKING
 
 import xarray as xr
 
+from headwise.core.errors import ConfigError
 from headwise.core.named_options import named_options
+from headwise.core.trajectory import attribute
 from headwise.flow.config import FlowConfig
 from headwise.phases.detection import detect
 from headwise.phases.sources import Groups
-from headwise.store import load_trajectory
+from headwise.store import RunDirectory, load_trajectory
+from headwise.store.given_source import given_source, source_kind
 from headwise.view.sheets.branches import branches_sheet
 from headwise.view.sheets.phases import phase_sheet
 from headwise.view.sheets.run import run_sheet
@@ -108,8 +111,23 @@ def draw_branches(runs: Sequence[Path | str | xr.Dataset], to: Path | str | None
     >>> len(figure.axes)
     4
     """
+    if isinstance(runs, str | Path | xr.Dataset) or not runs:
+        raise ConfigError("draw_branches takes a list: a run, then branches of it")
     parent, *branches = (_trajectory(run) for run in runs)
-    return _drawn(branches_sheet(parent, branches), to)
+    sheet = branches_sheet(parent, branches)
+    for given, branch in zip(runs[1:], branches, strict=True):
+        _require_parent(runs[0], given, str(attribute(branch, "branch")["parent"]))
+    return _drawn(sheet, to)
+
+
+def _require_parent(first: Path | str | xr.Dataset, given: Path | str | xr.Dataset, digest: str) -> None:
+    """Refuse a branch of another run; a trajectory without its run directory does not say which run it is."""
+    if not isinstance(first, str | Path) or source_kind(given_source(first)) != "directory":
+        return
+    run = RunDirectory(given_source(first))
+    if run.beginning.identity(run.beginning.header()).digest != digest:
+        called = given if isinstance(given, str | Path) else "a trajectory"
+        raise ConfigError(f"{called} is a branch of run {digest[:12]}…, which is not {first}; give that run first")
 
 
 def _trajectory(run: Path | str | xr.Dataset) -> xr.Dataset:

@@ -18,11 +18,14 @@ from headwise.view.style import LOSS, run_colour
 if TYPE_CHECKING:
     import xarray as xr
 
+LINE, LETTERS = 0.13, 45
+"""Inches of a line of a legend, and letters that it has at most."""
+
 ZERO = Mark("zero", 0.0, axis="y", style="-", width=0.6)
 
 
 def branches_sheet(parent: xr.Dataset, branches: Sequence[xr.Dataset]) -> Sheet:
-    """Excess loss of all, its difference from the parent's, and of each branch attention and its difference."""
+    """Excess loss of all, its difference from the parent's, and attention of each branch and block with its own."""
     if not branches:
         raise ConfigError("there is nothing to compare: give at least one branch beside its parent")
     for run in (parent, *branches):
@@ -40,41 +43,65 @@ def branches_sheet(parent: xr.Dataset, branches: Sequence[xr.Dataset]) -> Sheet:
     for name, branch, colour in zip(names, branches, colours, strict=True):
         steps, mine, its = shared(parent, branch, "excess_loss")
         gaps.append(Curve(name, steps, mine - its, colour=colour))
+    legend = Plot.height + LINE * sum(1 + len(name) // LETTERS for name in names)
     rows: list[tuple[Panel, ...]] = [
         (
-            Plot("parent and branches", time, axis_label("excess_loss"), tuple(losses), (0, None), marks=marks),
-            Plot("branch minus parent", time, "difference", tuple(gaps), marks=(*marks, ZERO), name="loss difference"),
+            Plot(
+                "parent and branches",
+                time,
+                axis_label("excess_loss"),
+                tuple(losses),
+                (0, None),
+                marks=marks,
+                height=legend,
+            ),
+            Plot(
+                "branch minus parent",
+                time,
+                "difference",
+                tuple(gaps),
+                marks=(*marks, ZERO),
+                legend="none",
+                height=legend,
+                name="loss difference",
+            ),
         )
     ]
     for name, branch, mark in zip(names, branches, marks, strict=True):
-        steps, mine, its = shared(parent, branch, "attention_by_group")
-        own = branch["attention_by_group"].isel(block=0).transpose("step", "head", "group").values
-        entries = head_and_group_entries(*own.shape[1:])
-        rows.append(
-            (
-                Plot(
-                    name,
-                    time,
-                    axis_label("attention_by_group"),
-                    by_head_and_group(_steps(branch), own),
-                    (-0.02, 1.02),
-                    marks=(mark,),
-                    entries=entries,
-                    name=f"attention, {name}",
-                ),
-                Plot(
-                    "branch minus parent",
-                    time,
-                    "difference",
-                    by_head_and_group(steps, (mine - its)[:, 0]),
-                    (-1.02, 1.02),
-                    marks=(mark, ZERO),
-                    entries=entries,
-                    name=f"attention difference, {name}",
-                ),
-            )
-        )
+        rows += [_attention(parent, branch, block, name, mark) for block in range(branch.sizes["block"])]
     return Sheet(tuple(rows))
+
+
+def _attention(parent: xr.Dataset, branch: xr.Dataset, block: int, name: str, mark: Mark) -> tuple[Plot, Plot]:
+    """Attention of one block of a branch, and its difference from the parent's."""
+    order = ("step", "block", "head", "group")
+    parent, branch = parent.transpose(*order, ...), branch.transpose(*order, ...)
+    steps, mine, its = shared(parent, branch, "attention_by_group")
+    own = branch["attention_by_group"].values[:, block]
+    where = f", block {block + 1}" if branch.sizes["block"] > 1 else ""
+    entries = head_and_group_entries(*own.shape[1:])
+    return (
+        Plot(
+            f"{name}{where}",
+            time_label(parent),
+            axis_label("attention_by_group"),
+            by_head_and_group(_steps(branch), own),
+            (-0.02, 1.02),
+            marks=(mark,),
+            entries=entries,
+            name=f"attention, {name}{where}",
+        ),
+        Plot(
+            f"branch minus parent{where}",
+            time_label(parent),
+            "difference",
+            by_head_and_group(steps, (mine - its)[:, block]),
+            (-1.02, 1.02),
+            marks=(mark, ZERO),
+            entries=entries,
+            name=f"attention difference, {name}{where}",
+        ),
+    )
 
 
 def branch_name(branch: xr.Dataset, number: int) -> str:
