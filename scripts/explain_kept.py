@@ -11,18 +11,14 @@ long it then takes until a head has more than half there, and how long it had ta
 
 from __future__ import annotations
 
-import argparse
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from causal_trials import explain_trials
 
-from headwise.core.atomic import replace_file
 from headwise.paper.causal.cooperation import ABLATED_AFTER
 from headwise.paper.causal.readings import first_taking, on_grid, once_measured, once_taken
-from headwise.paper.causal.run import DRAWS, SEEDS
 from headwise.paper.causal.trial import Trial
-from headwise.paper.plan import FIRST
 from headwise.paper.scale import Scale
 
 
@@ -93,19 +89,6 @@ def page(rows: list[Row], scale: Scale) -> str:
     return "\n".join(lines) + "\n"
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--scale", choices=("quick", "paper"), default="quick")
-    parser.add_argument("--runs", type=Path, required=True)
-    parser.add_argument("--into", type=Path, required=True)
-    options = parser.parse_args()
-    rows = []
-    for draw in DRAWS[options.scale]:
-        for seed in range(FIRST[options.scale], FIRST[options.scale] + SEEDS):
-            rows.append(explain(Trial(seed, draw, options.scale, options.runs)))
-            print(rows[-1], flush=True)
-    replace_file(options.into, page(rows, options.scale).encode())
-
-
 if __name__ == "__main__":
-    main()
+    assert __doc__ is not None
+    explain_trials(__doc__, explain, page)

@@ -13,11 +13,15 @@ PER_SCORE = 1.0
 PER_PRODUCT = 0.025
 PER_WINDOW = 900.0
 """A window is a row of its own, with its own softmax over the tokens."""
-PER_DROPPED_POSITION = 7000.0
-"""At width 255: what dropout on embeddings adds for every input position."""
+PER_DROPPED_POSITION = 4000.0
+"""At width 255: what dropout on embeddings adds for every input position, where no norm comes first."""
+PAIRED_TABLES = 1.5
+"""How much longer the first block takes when a norm before it makes its tables ones of token and position."""
 PER_STEP_AND_WEIGHT = 75.0
 """Folding a learned embedding into tables, once a step however small the batch; per head and squared width."""
 SLOWER_ON_REFERENCE = 12.0
+REFERENCE_PER_POSITION = 12e-3
+"""On the reference path, for every position and squared size of the stream, where no table serves a block."""
 EVALUATION_SHARE = 0.5
 READ_OUT = 0.4
 """Share of a pass that is left after the heads of the last block, where head importance takes a head out."""
@@ -33,24 +37,37 @@ def estimate_seconds(config: RunConfig) -> float:
     writes = model.width if model.unembedding == "learned" else task.d
     scores = model.heads * queries * positions
     products = scores * writes + queries * (2 * writes * model.mlp + (writes * task.d if writes != task.d else 0))
-    nanoseconds = rows * (3 * PER_SCORE * scores + 3 * PER_PRODUCT * products)
-    on_reference = SLOWER_ON_REFERENCE * nanoseconds
-    if model.window:
-        nanoseconds += rows * PER_WINDOW
-    fixed = 0.0
+    first = 3 * PER_SCORE * scores + 3 * PER_PRODUCT * products
+    later = 3 * PER_SCORE * model.heads * positions**2 + 3 * PER_PRODUCT * positions * _weights_of_a_block(config)
+    on_reference = rows * SLOWER_ON_REFERENCE * first
     if model.blocks > 1 or model.norm == "pre":
-        nanoseconds = SLOWER_ON_REFERENCE * model.blocks * (nanoseconds + 1e-3 * positions * stream_size(config) ** 2)
-        on_reference = nanoseconds
-    elif model.embedding == "learned":
+        on_reference = model.blocks * (
+            on_reference + rows * REFERENCE_PER_POSITION * positions * stream_size(config) ** 2
+        )
+    dropped = bool(model.dropout.embedding)
+    if model.norm == "pre":
+        first = later if dropped else PAIRED_TABLES * first
+    elif dropped:
+        first += positions * PER_DROPPED_POSITION * model.width / 255
+    nanoseconds = rows * (first + (model.blocks - 1) * later + (PER_WINDOW if model.window else 0.0))
+    fixed = 0.0
+    if model.embedding == "learned":
         fixed = 1e-9 * PER_STEP_AND_WEIGHT * model.heads * model.width**2
-        if model.dropout.embedding:
-            nanoseconds += rows * positions * PER_DROPPED_POSITION * model.width / 255
     per_sequence = 1e-9 * nanoseconds
     evaluations = evaluation_count(config.measure, train.steps)
     evaluated = evaluations * config.measure.test_samples * EVALUATION_SHARE
     # Of a step on the reference path a pass without gradients is a third.
     ablated = importance_passes(config) * config.measure.test_samples * 1e-9 * on_reference / 3
     return START_SECONDS + train.steps * fixed + per_sequence * (train.steps * train.batch + evaluated) + ablated
+
+
+def _weights_of_a_block(config: RunConfig) -> float:
+    """Multiplications of one position with the matrices of a block that no table serves."""
+    model, stream = config.model, stream_size(config)
+    writes = model.width if model.unembedding == "learned" else config.task.d
+    scores = model.heads * stream**2 if model.score == "merged" else 2 * stream * model.width
+    values = 2 * stream * model.width if model.output == "on" else model.heads * stream * writes
+    return scores + values + 2 * writes * model.mlp
 
 
 def importance_seconds(config: RunConfig) -> float:
