@@ -18,6 +18,7 @@ from headwise.model.config import DropoutConfig
 from headwise.model.decoder import Block, Decoder
 from headwise.model.dropout import kept_scale
 from headwise.model.folded import eights, first_block_tables, lags, padded, pitch, rows
+from headwise.model.layout import heads_in_columns, heads_in_rows, turned
 from headwise.model.tables import Output
 
 Source = Literal["tables", "dropped", "sums", "pairs", "dense"]
@@ -150,9 +151,8 @@ def _fold_block(
         hidden_bias: Tensor = block.mlp_in.bias
         if norms.mlp_reads is not None:
             hidden_bias = hidden_bias + hidden @ norms.mlp_reads.bias
-            hidden = hidden * norms.mlp_reads.weight
         parts["hidden_t"], parts["hidden_bias"] = (
-            rows(hidden.T, padded(config.mlp)),
+            turned(hidden, norms.mlp_reads),
             rows(hidden_bias, padded(config.mlp)),
         )
         parts["back"], parts["back_bias"] = (
@@ -215,21 +215,20 @@ def _projections(decoder: Decoder, index: int, *, output: Output, scale: float) 
         for name, weight in weights.items():
             shifted = weight @ norm.bias
             biases[name] = biases[name] + shifted if name in biases else shifted
-            weights[name] = weight * norm.weight
+    gains: dict[str, Tensor | None] = dict.fromkeys(weights, None if norm is None else norm.weight)
     parts: dict[str, Tensor] = {}
     if config.output == "on":
         if output == "apart":
-            short = columns.value - attention.value_HED.shape[1]
-            hand_HEO = functional.pad(attention.output_OHE.permute(1, 2, 0), (0, 0, 0, short))
-            parts["output_t"] = rows(hand_HEO.flatten(0, 1), pitch(block.writes))
+            hand_HEO = attention.output_OHE.permute(1, 2, 0)
+            parts["output_t"] = heads_in_rows(hand_HEO, columns.value, pitch(block.writes))
         else:
-            weights["values"] = torch.einsum("ohe,hed->hod", attention.output_OHE, weights["values"])
+            value_HED = weights["values"] if norm is None else weights["values"] * norm.weight
+            weights["values"], gains["values"] = torch.einsum("ohe,hed->hod", attention.output_OHE, value_HED), None
             if "values" in biases:
                 biases["values"] = torch.einsum("ohe,he->ho", attention.output_OHE, biases["values"])
     for name, weight in weights.items():
         step = columns.value if name == "values" else columns.score
-        flat = functional.pad(weight, (0, 0, 0, step - weight.shape[1])).permute(2, 0, 1).flatten(1)
-        parts[f"{name}_t"] = rows(flat, pitch(flat.shape[1]))
+        parts[f"{name}_t"] = heads_in_columns(weight, gains[name], step, pitch(config.heads * step))
         if name in biases:
             bias = functional.pad(biases[name], (0, step - weight.shape[1])).flatten()
             parts[f"{name}_bias"] = rows(bias, pitch(bias.shape[0]))
@@ -274,8 +273,7 @@ def _read_out(decoder: Decoder, block: Block, norm: nn.LayerNorm | None) -> dict
     if norm is not None:
         shifted = read @ norm.bias
         read_bias = read_bias + shifted if read_bias.numel() else shifted
-        read = read * norm.weight
     return {
-        "read_t": rows(read.T, padded(decoder.dictionary)) if read.numel() else read,
+        "read_t": turned(read, norm) if read.numel() else read,
         "read_bias": rows(read_bias, padded(decoder.dictionary)),
     }

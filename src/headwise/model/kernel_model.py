@@ -12,9 +12,10 @@ from headwise.model.decoder import Decoder
 from headwise.model.dropout import kept_scale, threshold
 from headwise.model.dropout_keys import site_rates
 from headwise.model.engine import sequences_at_a_time
-from headwise.model.folded import COLUMNS, LANES, blocks, eights, padded, pitch, rows
+from headwise.model.folded import COLUMNS, LANES, eights, padded, pitch, rows
 from headwise.model.folded_blocks import FoldedBlock, Source, head_columns
 from headwise.model.kernel_structures import WEIGHTS, Block, Drop, Model, address
+from headwise.model.layout import in_blocks
 
 TILE = 128
 TILE_BYTES = 3 << 16
@@ -113,8 +114,8 @@ def _with_both_ways(decoder: Decoder, index: int, folded: FoldedBlock) -> dict[s
     columns = head_columns(decoder, block, "apart" if size else "folded")
     for name, used in (("query", columns.score), ("key", columns.score), ("values", columns.value)):
         weight = found[f"{name}_t"]
-        found[name] = blocks(weight).contiguous() if weight.numel() else none
-        found[f"{name}_back"] = blocks(weight.T[: config.heads * used]).contiguous() if weight.numel() else none
+        found[name] = in_blocks(weight) if weight.numel() else none
+        found[f"{name}_back"] = in_blocks(weight.T[: config.heads * used]) if weight.numel() else none
     return found
 
 
