@@ -12,10 +12,12 @@ import pytest
 from headwise.cli.main import main
 from headwise.paper import runs, scale
 from headwise.paper.dated_tests import dated_test
+from headwise.paper.draw import Drawn, add_figures
 from headwise.paper.entry import Claim
 from headwise.paper.manifest import ENTRIES
 from headwise.paper.plan import Plan, describe_missing
 from headwise.paper.scale import Size
+from headwise.paper.settings import KEY, settings_of
 from headwise.paper.standing import standing, stands
 from headwise.paper.verdict import Judgement, Verdict, decide
 from headwise.paper.verdict_file import add_verdicts, read_verdicts
@@ -31,9 +33,14 @@ def claim(name: str = "order") -> Claim:
     return found
 
 
+def settings(name: str = "order") -> str:
+    return settings_of(claim(name), "published", "paper")
+
+
 def verdict(name: str = "order", seeds: tuple[int, ...] = (6, 7, 8), *, held: bool | None = True) -> Verdict:
     """A verdict by the present test on runs that ended after it was fixed."""
-    runs = {"count": len(seeds) * len(claim(name).experiments), "first_ended": LATER, "last_ended": LATER}
+    count = len(seeds) * len(claim(name).experiments)
+    runs = {"count": count, "first_ended": LATER, "last_ended": LATER, KEY: settings(name)}
     return decide(
         {seed: Judgement(held, 0.5 if held is not None else None, "") for seed in seeds},
         claim=name,
@@ -50,25 +57,48 @@ def verdict(name: str = "order", seeds: tuple[int, ...] = (6, 7, 8), *, held: bo
 @pytest.mark.parametrize("held", [True, False, None])
 def test_a_verdict_stands_on_its_seeds_whatever_it_says(held: bool | None) -> None:
     for seeds in ((6, 7, 8), (7,)):
-        assert stands(verdict(held=held), claim(), seeds)
-    assert not stands(verdict(held=held), claim(), (6, 7, 8, 9))
+        assert stands(verdict(held=held), claim(), seeds, settings=settings())
+    assert not stands(verdict(held=held), claim(), (6, 7, 8, 9), settings=settings())
 
 
 def test_a_verdict_of_another_test_or_of_older_runs_does_not_stand() -> None:
     whole = verdict()
-    assert not stands(replace(whole, test={**whole.test, "digest": "0" * 16}), claim(), (6,))
-    assert not stands(replace(whole, test={}), claim(), (6,))
+    assert not stands(replace(whole, test={**whole.test, "digest": "0" * 16}), claim(), (6,), settings=settings())
+    assert not stands(replace(whole, test={}), claim(), (6,), settings=settings())
     older = "2000-01-01T00:00:00+00:00"
-    assert not stands(replace(whole, runs={**whole.runs, "first_ended": older}), claim(), (6,))
+    assert not stands(replace(whole, runs={**whole.runs, "first_ended": older}), claim(), (6,), settings=settings())
+
+
+def test_a_verdict_or_figure_of_other_settings_does_not_stand(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A reading that changes takes its verdicts and figures with it; those that do not say with what they ran fall."""
+    whole = verdict()
+    unsaid = {key: value for key, value in whole.runs.items() if key != KEY}
+    assert not stands(replace(whole, runs=unsaid), claim(), (6,), settings=settings())
+    add_verdicts([whole], tmp_path)
+    figure = ENTRIES["fig-overview"]
+    (tmp_path / "a.png").touch()
+    drawn = settings_of(figure, "published", "paper")
+    add_figures([Drawn("fig-overview", "published", "paper", tmp_path / "a.png", (6, 7, 8), drawn)], tmp_path)
+    plan = Plan((claim(), figure), ("published",), "paper", None, tmp_path / "runs")
+    assert len(standing(plan, [tmp_path]).folders) == 2
+    settings_of.cache_clear()
+    monkeypatch.setitem(scale.MINIMAL, "paper", Size(3000, 3000, 1001))
+    monkeypatch.setattr(scale, "TO_THE_END", Size(3000, 3000, 2001))
+    try:
+        assert not standing(plan, [tmp_path]).folders
+    finally:
+        settings_of.cache_clear()
 
 
 def test_a_verdict_that_lacked_runs_does_not_stand() -> None:
     for held in (True, None):
         whole = verdict(held=held)
-        assert not stands(replace(whole, runs={**whole.runs, "count": 2}), claim(), (6,))
-    unknown = {"first_ended": LATER, "last_ended": LATER}
-    assert stands(replace(verdict(), runs=unknown), claim(), (6,))
-    assert not stands(replace(verdict(held=None), runs=unknown), claim(), (6,))
+        assert not stands(replace(whole, runs={**whole.runs, "count": 2}), claim(), (6,), settings=settings())
+    unknown = {"first_ended": LATER, "last_ended": LATER, KEY: settings()}
+    assert stands(replace(verdict(), runs=unknown), claim(), (6,), settings=settings())
+    assert not stands(replace(verdict(held=None), runs=unknown), claim(), (6,), settings=settings())
 
 
 def test_the_first_folder_that_has_an_entry_counts(tmp_path: Path) -> None:

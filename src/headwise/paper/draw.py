@@ -19,6 +19,7 @@ from headwise.paper.entry import Figure
 from headwise.paper.folder import locked, write_json
 from headwise.paper.plan import Plan
 from headwise.paper.runs import gather
+from headwise.paper.settings import KEY, settings_of
 
 SCHEMA = 2
 NAME = "figures.json"
@@ -26,9 +27,10 @@ NAME = "figures.json"
 
 @dataclass(frozen=True)
 class Drawn:
-    """A figure or table in a folder: its entry in the manifest, reading and scale, the picture, and the seeds it shows.
+    """A figure or table in a folder: its entry in the manifest, reading and scale, the picture, the seeds it shows and
+    the settings of their runs.
 
-    Lists written before seeds were kept name none.
+    Lists written before seeds or settings were kept name none.
     """
 
     name: str
@@ -36,6 +38,7 @@ class Drawn:
     scale: str
     picture: Path
     seeds: tuple[int, ...] = ()
+    settings: str = ""
 
 
 def draw_all(plan: Plan, into: Path, notify: Callable[[str], None] = lambda line: None) -> list[Drawn]:
@@ -57,7 +60,8 @@ def draw_all(plan: Plan, into: Path, notify: Callable[[str], None] = lambda line
             continue
         stem = into / f"{entry.name}-{preset}"
         picture, *_ = write_sheet(sheet, f"{stem}.png", f"{stem}.pdf")
-        drawn.append(Drawn(entry.name, preset, plan.scale, picture, evidence.seeds))
+        settings = settings_of(entry, preset, plan.scale)
+        drawn.append(Drawn(entry.name, preset, plan.scale, picture, evidence.seeds, settings))
         notify(f"wrote {stem}.png, .pdf and .csv")
     return drawn
 
@@ -89,6 +93,7 @@ def read_figures(into: Path) -> list[Drawn]:
                 item["scale"],
                 into / item["picture"],
                 tuple(map(int, item.get("seeds", ()))),
+                str(item.get(KEY, "")),
             )
             for item in document["figures"]
         ]
@@ -104,4 +109,5 @@ def _to_item(one: Drawn) -> dict[str, Any]:
         "scale": one.scale,
         "picture": one.picture.name,
         "seeds": list(one.seeds),
+        KEY: one.settings,
     }

@@ -15,6 +15,7 @@ from headwise.paper.entry import Case, Claim
 from headwise.paper.judged_run import judged_trajectory
 from headwise.paper.plan import Plan
 from headwise.paper.runs import load_seed
+from headwise.paper.settings import KEY, settings_of
 from headwise.paper.verdict import Judgement, Verdict, decide
 from headwise.store import RunDirectory
 from headwise.study.config import Preset
@@ -41,7 +42,10 @@ def judge_all(plan: Plan, notify: Callable[[str], None] = lambda line: None) -> 
                 for seed in judgements
                 for config in entry.configs(preset, plan.scale, seed).values()
             ]
-            verdicts.append(verdict_of(entry, preset, plan.scale, judgements, paths))
+            verdict = verdict_of(entry, preset, plan.scale, judgements, paths)
+            if settings := settings_of(entry, preset, plan.scale):
+                verdict = replace(verdict, runs={**verdict.runs, KEY: settings})
+            verdicts.append(verdict)
     return verdicts
 
 

@@ -1,8 +1,8 @@
 """What stored results have decided already, so that nobody has to compute it again.
 
-A verdict stands while its claim's test is the one that judged it, on every seed that is asked for and on all runs of
-them; a figure while it is there and shows these seeds. Neither needs its runs any more, so that results of several
-machines add up.
+A verdict stands while its claim's test is the one that judged it and the settings of its runs are those that the
+reading has now, on every seed that is asked for and on all runs of them; a figure while it is there and shows these
+seeds and settings. Neither needs its runs any more, so that results of several machines add up.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from headwise.paper.dated_tests import dated_test, fixed_before
 from headwise.paper.draw import read_figures
 from headwise.paper.entry import Claim, Figure
 from headwise.paper.plan import Pair, Plan
+from headwise.paper.settings import KEY, settings_of
 from headwise.paper.verdict import Verdict
 from headwise.paper.verdict_file import NAME, OUTCOMES, read_verdicts
 
@@ -40,22 +41,23 @@ def standing(plan: Plan, folders: Sequence[Path]) -> Standing:
     found = Standing({}, {})
     for folder in dict.fromkeys(folders):
         verdicts = {(one.claim, one.preset): one for one in read_verdicts(folder / NAME) if one.scale == plan.scale}
-        shown = {(one.name, one.preset): one.seeds for one in read_figures(folder) if one.scale == plan.scale}
+        shown = {(one.name, one.preset): one for one in read_figures(folder) if one.scale == plan.scale}
         for entry, preset in plan.pairs():
             pair = (entry.name, preset)
             if pair in found.folders:
                 continue
-            seeds = plan.seeds_of(entry, preset)
+            seeds, settings = plan.seeds_of(entry, preset), settings_of(entry, preset, plan.scale)
             if isinstance(entry, Figure):
-                if set(seeds) <= set(shown.get(pair, ())):
+                drawn = shown.get(pair)
+                if drawn is not None and set(seeds) <= set(drawn.seeds) and drawn.settings == settings:
                     found.folders[pair] = folder
-            elif (verdict := verdicts.get(pair)) is not None and stands(verdict, entry, seeds):
+            elif (verdict := verdicts.get(pair)) is not None and stands(verdict, entry, seeds, settings=settings):
                 found.folders[pair], found.verdicts[pair] = folder, verdict
     return found
 
 
-def stands(verdict: Verdict, claim: Claim, seeds: Sequence[int]) -> bool:
-    """Whether a stored verdict answers for a claim on these seeds.
+def stands(verdict: Verdict, claim: Claim, seeds: Sequence[int], *, settings: str) -> bool:
+    """Whether a stored verdict answers for a claim on these seeds, with runs of these settings (`settings_of`).
 
     One that is inconclusive answers where all its runs had ended: they would come out the same again.
     """
@@ -64,6 +66,7 @@ def stands(verdict: Verdict, claim: Claim, seeds: Sequence[int]) -> bool:
     complete = (known is None and verdict.outcome != "inconclusive") or known == runs or runs == 0
     return (
         complete
+        and verdict.runs.get(KEY, "") == settings
         and set(seeds) <= set(verdict.seeds)
         and verdict.test.get("digest") == dated_test(claim)["digest"]
         and fixed_before(verdict.test, verdict.runs) is not False
