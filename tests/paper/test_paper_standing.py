@@ -69,9 +69,7 @@ def test_a_verdict_of_another_test_or_of_older_runs_does_not_stand() -> None:
     assert not stands(replace(whole, runs={**whole.runs, "first_ended": older}), claim(), (6,), settings=settings())
 
 
-def test_a_verdict_or_figure_of_other_settings_does_not_stand(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_verdict_or_figure_of_other_settings_does_not_stand(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A reading that changes takes its verdicts and figures with it; those that do not say with what they ran fall."""
     whole = verdict()
     unsaid = {key: value for key, value in whole.runs.items() if key != KEY}

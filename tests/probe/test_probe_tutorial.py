@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import xarray as xr
-from three_lags import BLOCKS, HEADS, LAGS, LONGER, SCRIPT, read, trained
+from three_lags import BLOCKS, HEADS, LAGS, SCRIPT, read, trained
 
 from headwise.core.trajectory import assemble
 from headwise.view.sheets.heads_by_lag import heads_by_lag, nearest_lags, settled_lag
@@ -74,22 +74,22 @@ def test_the_two_readings_of_the_three_most_important_heads() -> None:
     assert not read(look_at({(0, 0): (2, 0.9), (0, 1): (5, 0.8)}, rises, more=0.3)).with_sharing, "nobody holds lag 8"
 
 
-LEARNED = {0: (2, 5, 8), 1: (2, 5, 8), 2: (2, 5)}
-"""The lags that some head holds after 1000 steps, by seed; others were not tried."""
+LEARNED = {(0, 1000): (2, 5, 8), (1, 1000): (2, 5, 8), (2, 1000): (2, 5), (3, 2000): (2, 5, 8)}
+"""The lags that some head holds, by seed and steps; the tutorial itself has 600 steps."""
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
 @pytest.mark.filterwarnings("ignore:headwise. head importance takes:UserWarning")
-@pytest.mark.parametrize("seed", LEARNED)
-def test_the_heads_that_hold_the_three_lags_are_the_three_most_important(seed: int) -> None:
-    """Two blocks of four heads on the tutorial's language; two minutes a seed.
+@pytest.mark.parametrize(("seed", "steps"), LEARNED)
+def test_the_heads_that_hold_the_three_lags_are_the_three_most_important(seed: int, steps: int) -> None:
+    """Two blocks of four heads on the tutorial's language; two minutes for a thousand steps.
 
-    Where all lags are held this is so to the letter. With seed 2 nobody holds lag 8, so the statement as it was fixed
-    beforehand fails; what is left of it, that each of the three most important heads holds a lag, was read afterwards.
+    Where all lags are held this is so to the letter. With seed 2 nobody holds lag 8, so the statement has nothing to
+    say; what is left of it, that each of the three most important heads holds a lag, was read afterwards.
     """
-    found = read(trained(seed).sel(step=LONGER))
-    assert tuple(lag for lag in LAGS if found.holders[lag]) == LEARNED[seed]
-    assert found.to_the_letter == (LEARNED[seed] == LAGS), found
+    found = read(trained(seed, steps=steps).sel(step=steps))
+    assert tuple(lag for lag in LAGS if found.holders[lag]) == LEARNED[seed, steps]
+    assert found.to_the_letter == (LEARNED[seed, steps] == LAGS), found
     assert set(found.order[:3]) <= {place for places in found.holders.values() for place in places}
     assert found.importance[found.order[2]] > 2 * found.importance[found.order[4]]

@@ -1,4 +1,4 @@
-"""The settings of the runs behind a verdict or a figure, as digits: a preset that changes makes what it decided fall."""
+"""The settings of the runs behind a verdict or a figure, as digits: a reading that changes makes both of them fall."""
 
 from __future__ import annotations
 
