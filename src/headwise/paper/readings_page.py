@@ -9,7 +9,7 @@ import csv
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, cast, get_args
 
 from headwise.core.atomic import replace_file
 from headwise.core.keys import flatten
@@ -19,6 +19,8 @@ from headwise.core.readings import Preset
 from headwise.paper.entry import Claim
 from headwise.paper.manifest import ENTRIES
 from headwise.paper.preset_differences import differences
+from headwise.paper.scale import Scale
+from headwise.paper.settings import KEY, settings_of
 from headwise.paper.verdict import Verdict
 from headwise.paper.verdict_file import read_verdicts
 from headwise.study.experiments import EXPERIMENTS
@@ -135,7 +137,7 @@ def _said(verdict: Verdict | None) -> str:
     if verdict is None:
         return "not run"
     where = "" if verdict.preset == "published" else " on redrawn tasks"
-    return f"{verdict.text}{where}{'' if by_present_test(verdict) else ' by an earlier test'}"
+    return f"{verdict.text}{where}{earlier(verdict)}"
 
 
 def level_file(folder: Path, name: str) -> Path:
@@ -196,7 +198,7 @@ def verdict_row(verdict: Verdict) -> tuple[str, ...]:
     return (
         verdict.claim,
         verdict.preset,
-        verdict.text + ("" if by_present_test(verdict) else ", by an earlier test"),
+        verdict.text + (f",{outdated}" if (outdated := earlier(verdict)) else ""),
         verdict.numbers,
         f"{verdict.quantity}{unit}",
         verdict.threshold,
@@ -228,10 +230,14 @@ def read_table(path: Path) -> tuple[list[str], list[list[str]]]:
     return columns, rows
 
 
-def by_present_test(verdict: Verdict) -> bool:
-    """Whether a stored verdict was judged by the test that its claim has now."""
+def earlier(verdict: Verdict) -> str:
+    """What of a stored verdict is no longer what its claim and its reading have now; nothing where all is."""
     claim = ENTRIES.get(verdict.claim)
-    return isinstance(claim, Claim) and (claim.quantity, claim.threshold) == (verdict.quantity, verdict.threshold)
+    if not isinstance(claim, Claim) or (claim.quantity, claim.threshold) != (verdict.quantity, verdict.threshold):
+        return " by an earlier test"
+    known = verdict.runs.get(KEY)
+    settings = settings_of(claim, cast("Preset", verdict.preset), cast("Scale", verdict.scale))
+    return "" if known in (None, settings) else " with earlier settings"
 
 
 def _link(folder: Path) -> str:
