@@ -22,6 +22,7 @@ import ast
 import json
 import platform
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -218,6 +219,7 @@ def main() -> int:
     parser.add_argument("--folder", type=Path, help="keep the environments and the results here, and use them again")
     parser.add_argument("--write", type=Path, metavar="PAGE", help="put tables of what was found into a page")
     given = parser.parse_args()
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # shells have it ignored behind `&`; tests send it
     for library in given.search:
         search(library)
     if given.search:
