@@ -2,15 +2,17 @@
 
     python scripts/find_floors.py                       # the floors as they are: every room's tests
     python scripts/find_floors.py --rooms store view    # some rooms
-    python scripts/find_floors.py --folder floors --write docs/reference/extras.md    # keep all, and make the table
+    python scripts/find_floors.py --environments probe  # one of the two
+    python scripts/find_floors.py --folder floors --write docs/reference/extras.md    # keep all, and make the tables
     python scripts/find_floors.py --search shtab rich   # go down from the floor while tests pass
 
-Needs uv, which chooses the versions, and a package index. pip installs them into an environment of its own: the lowest
-version of every direct requirement (of the core and of the extras in `EXTRAS`), headwise from the sources beside this
-file and the newest pytest; the tests of each room that are not slow run there. In a folder that is kept, results are
-kept too: rooms can be tried one by one before the table is made. A search tries the first release of each lower minor
-version that has a wheel for this Python, with the tests of the rooms that import the library, and stops at the first
-that fails or does not fit the others' floors.
+Needs uv, which chooses the versions, and a package index. pip installs them into two environments of their own, `train`
+without the extra `probe` and `probe` with it, because `probe` needs a newer torch: the lowest version of every direct
+requirement, headwise from the sources beside this file and the newest pytest. The tests of each room that are not slow
+run in `train`; those of rooms with tests of Hugging Face models run in `probe` too. In a folder that is kept, results
+are kept too: rooms can be tried one by one before the tables are made. A search tries the first release of each lower
+minor version that has a wheel for this Python, with the tests of the rooms that import the library, and stops at the
+first that fails or does not fit the others' floors.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ import ast
 import json
 import platform
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -35,7 +38,9 @@ from packaging.version import Version
 
 ROOT = Path(__file__).resolve().parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-EXTRAS = ("train", "probe", "cluster", "lightning", "mlflow", "track", "trackio")
+EXTRAS = ("train", "cluster", "lightning", "mlflow", "track", "trackio")
+ENVIRONMENTS = {"train": EXTRAS, "probe": (*EXTRAS, "probe")}
+"""Extras by environment."""
 TOOLS = ("pytest", "pytest-timeout", "pytest-xdist", "hypothesis", "jsonschema", "pyyaml", "setuptools", "playwright")
 IMPORTED_AS = {"dask-jobqueue": "dask_jobqueue", "mlflow-skinny": "mlflow"}
 NOT_HERE = ("browser", "docs", "faults", "examples", "recipes")
@@ -43,27 +48,37 @@ NOT_HERE = ("browser", "docs", "faults", "examples", "recipes")
 BEGIN, END = "<!-- measured by scripts/find_floors.py -->", "<!-- end of floors -->"
 
 
-def requirements() -> list[Requirement]:
-    """What the core and the extras ask for directly."""
-    texts = [*PROJECT["dependencies"], *(one for extra in EXTRAS for one in PROJECT["optional-dependencies"][extra])]
+def asked_by(extra: str) -> list[Requirement]:
+    """What an extra asks for directly; the core where it is empty."""
+    texts = PROJECT["optional-dependencies"][extra] if extra else PROJECT["dependencies"]
     return [Requirement(text) for text in texts if not text.startswith("headwise")]
 
 
-def extra_of(library: str) -> str:
-    """The extra that asks for a library; nothing for one of the core."""
-    brings = PROJECT["optional-dependencies"]
-    return next((extra for extra in EXTRAS if library in [Requirement(one).name for one in brings[extra]]), "")
+def requirements(environment: str) -> list[Requirement]:
+    """What the core and the extras of an environment ask for directly; what two of them ask for comes twice."""
+    return [one for extra in ("", *ENVIRONMENTS[environment]) for one in asked_by(extra)]
 
 
-def floor(library: str) -> Version:
-    [one] = [one for one in requirements() if one.name == library]
+def lowest(one: Requirement) -> Version:
     [specifier] = one.specifier
     return Version(specifier.version)
 
 
-def rooms() -> list[str]:
-    folders = (folder.name for folder in (ROOT / "tests").iterdir() if any(folder.glob("test_*.py")))
-    return sorted(set(folders) - set(NOT_HERE))
+def floor(library: str, environment: str) -> Version:
+    return max(lowest(one) for one in requirements(environment) if one.name == library)
+
+
+def rooms(environment: str) -> list[str]:
+    """Folders of tests that are tried in an environment: all in `train`, those that load transformers in `probe`."""
+    tests = {folder.name: [*folder.glob("test_*.py")] for folder in (ROOT / "tests").iterdir()}
+    loads = re.compile(r"importorskip\(.transformers|^ *(import|from) transformers", re.MULTILINE)
+    return sorted(
+        room
+        for room, files in tests.items()
+        if files
+        and room not in NOT_HERE
+        and (environment == "train" or any(loads.search(file.read_text(encoding="utf-8")) for file in files))
+    )
 
 
 def rooms_of(library: str) -> list[str]:
@@ -75,10 +90,10 @@ def rooms_of(library: str) -> list[str]:
             modules += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
             if any(module.partition(".")[0] == name for module in modules):
                 found.add(file.relative_to(ROOT / "src" / "headwise").parts[0])
-    return sorted(found & set(rooms()))
+    return sorted(found & set(rooms("train")))
 
 
-def lower_releases(library: str) -> list[Version]:
+def lower_releases(library: str, than: Version) -> list[Version]:
     """The first release of each minor version below the floor that has a wheel for this Python, newest first."""
     with urllib.request.urlopen(f"https://pypi.org/simple/{library}/", timeout=60) as answer:
         links = re.findall(r"<a ([^>]*)>([^<]+\.whl)</a>", answer.read().decode())
@@ -86,17 +101,17 @@ def lower_releases(library: str) -> list[Version]:
     first: dict[tuple[int, int], Version] = {}
     for attributes, name in links:
         _, version, _, tags = parse_wheel_filename(name)
-        if "data-yanked" in attributes or version.is_prerelease or not tags & fits or version >= floor(library):
+        if "data-yanked" in attributes or version.is_prerelease or not tags & fits or version >= than:
             continue
         key = (version.major, version.minor)
         first[key] = min(first.get(key, version), version)
     return sorted(first.values(), reverse=True)
 
 
-def environment(folder: Path, *, exactly: str = "") -> str | None:
+def make(environment: str, folder: Path, *, exactly: str = "") -> str | None:
     """Make an environment of lowest versions there; the reason where the requirements do not fit together."""
     name = Requirement(exactly).name if exactly else ""
-    asked = [str(one) for one in requirements() if one.name != name] + ([exactly] if exactly else [])
+    asked = [str(one) for one in requirements(environment) if one.name != name] + ([exactly] if exactly else [])
     (folder / "floors.txt").write_text("\n".join(asked) + "\n", encoding="utf-8")
     done = subprocess.run(
         ["uv", "pip", "compile", "-q", "--python", sys.executable, "--resolution", "lowest-direct", "--no-annotate",
@@ -134,7 +149,8 @@ def passes(folder: Path, room: str) -> bool:
         )
     sys.stdout.flush()
     kept = results(folder)
-    kept[room] = {"passed": counts.get("passed", 0), "skipped": counts.get("skipped", 0), "well": int(well)}
+    failed = sum(counts.get(word, 0) for word in ("failed", "error", "errors")) or int(not well)
+    kept[room] = {"passed": counts.get("passed", 0), "failed": failed, "skipped": counts.get("skipped", 0)}
     (folder / "results.json").write_text(json.dumps(kept, indent=1), encoding="utf-8")
     return well
 
@@ -152,34 +168,38 @@ def versions(folder: Path) -> dict[str, str]:
     return {name.lower().replace("_", "-"): version for name, _, version in pins}
 
 
-def table(folder: Path) -> str:
-    """What was tried with which versions: a row for each library, and a sentence about the tests."""
-    installed, found = versions(folder), results(folder)
-    rows = [("library", "for", "at least", "tried"), ("---",) * 4]
-    for one in sorted(
-        requirements(), key=lambda one: EXTRAS.index(extra_of(one.name)) + 1 if extra_of(one.name) else 0
-    ):
-        extra = extra_of(one.name)
-        rows.append((one.name, f"`{extra}`" if extra else "the core", str(floor(one.name)), installed[one.name]))
-    well = sorted(room for room, result in found.items() if result["well"])
-    failed, untried = sorted(set(found) - set(well)), sorted(set(rooms()) - set(found))
-    passed, skipped = (sum(found[room][word] for room in well) for word in ("passed", "skipped"))
-    words = [
-        f"All of these together, Python {platform.python_version()}, {platform.system()} {platform.machine()}: "
-        f"{passed} tests of {len(well)} rooms passed ({', '.join(well)}), {skipped} were skipped."
-    ]
-    words += [f"Tests of {', '.join(failed)} failed."] if failed else []
-    words += [f"Not tried: {', '.join(untried)}."] if untried else []
-    return "\n".join(f"| {' | '.join(row)} |" for row in rows) + "\n\n" + " ".join(words)
+def tables(folder: Path) -> str:
+    """What was tried with which versions: a row for each requirement, and one for each room."""
+    installed = {name: versions(folder / name) for name in ENVIRONMENTS}
+    found = {name: results(folder / name) for name in ENVIRONMENTS}
+    rows = [("library", "for", "at least", *(f"in `{name}`" for name in ENVIRONMENTS)), ("---",) * 5]
+    for extra in ("", *ENVIRONMENTS["probe"]):
+        for one in asked_by(extra):
+            among = (installed[name][one.name] if one in requirements(name) else "" for name in ENVIRONMENTS)
+            rows.append((one.name, f"`{extra}`" if extra else "the core", str(lowest(one)), *among))
+    rows += [(), ("tests of", *(f"in `{name}`" for name in ENVIRONMENTS)), ("---",) * 3]
+    rows += [(room, *(told(found[name], name, room) for name in ENVIRONMENTS)) for room in rooms("train")]
+    where = f"Python {platform.python_version()}, {platform.system()} {platform.machine()}."
+    return "\n".join(f"| {' | '.join(row)} |" if row else "" for row in rows) + f"\n\n{where}"
+
+
+def told(found: dict[str, dict[str, int]], environment: str, room: str) -> str:
+    """What became of a room's tests in an environment, in a few words."""
+    if room not in rooms(environment):
+        return ""
+    counts = found.get(room, {})
+    words = [f"{counts[word]} {word}" for word in ("passed", "failed", "skipped") if counts.get(word)]
+    return ", ".join(words) or "not tried"
 
 
 def search(library: str) -> None:
     """Go down from the floor while the tests of the library's rooms pass."""
-    lowest, why = floor(library), "no lower release has a wheel for this Python"
-    for version in lower_releases(library):
+    environment = next(name for name in ENVIRONMENTS if library in [one.name for one in requirements(name)])
+    found, why = floor(library, environment), "no lower release has a wheel for this Python"
+    for version in lower_releases(library, than=found):
         with tempfile.TemporaryDirectory() as temporary:
             folder = Path(temporary)
-            reason = environment(folder, exactly=f"{library}=={version}")
+            reason = make(environment, folder, exactly=f"{library}=={version}")
             if reason is not None:
                 why = f"{version} does not fit the others: {reason[:200]}"
                 break
@@ -187,39 +207,44 @@ def search(library: str) -> None:
             if not all(passes(folder, room) for room in rooms_of(library)):
                 why = f"{version} fails"
                 break
-            lowest = version
-    print(f"{library}: floor {floor(library)}, lowest that passes {lowest} ({why})", flush=True)
+            found = version
+    print(f"{library}: floor {floor(library, environment)}, lowest that passes {found} ({why})", flush=True)
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument(
-        "--rooms", nargs="*", default=rooms(), metavar="ROOM", help="none of them with nothing after it"
-    )
+    parser.add_argument("--rooms", nargs="*", metavar="ROOM", help="none of them with nothing after it")
+    parser.add_argument("--environments", nargs="+", default=list(ENVIRONMENTS), choices=list(ENVIRONMENTS))
     parser.add_argument("--search", nargs="+", default=[], metavar="LIBRARY")
-    parser.add_argument("--folder", type=Path, help="keep the environment and the results here, and use them again")
-    parser.add_argument("--write", type=Path, metavar="PAGE", help="put the table of what was found into a page")
+    parser.add_argument("--folder", type=Path, help="keep the environments and the results here, and use them again")
+    parser.add_argument("--write", type=Path, metavar="PAGE", help="put tables of what was found into a page")
     given = parser.parse_args()
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # shells have it ignored behind `&`; tests send it
     for library in given.search:
         search(library)
     if given.search:
         return 0
+    verdicts = []
     with tempfile.TemporaryDirectory() as temporary:
-        folder = given.folder or Path(temporary)
-        if not (folder / "pins.txt").exists():
-            folder.mkdir(parents=True, exist_ok=True)
-            reason = environment(folder)
-            if reason is not None:
-                raise SystemExit(reason)
-        installed = versions(folder)
-        print(*(f"{one.name}=={installed[one.name]}" for one in requirements()), sep="  ", flush=True)
-        verdicts = [passes(folder, room) for room in given.rooms]
+        kept = given.folder or Path(temporary)
+        for environment in given.environments:
+            folder = kept / environment
+            if not (folder / "pins.txt").exists():
+                folder.mkdir(parents=True, exist_ok=True)
+                reason = make(environment, folder)
+                if reason is not None:
+                    raise SystemExit(reason)
+            installed = versions(folder)
+            names = dict.fromkeys(one.name for one in requirements(environment))
+            print(f"{environment}:", *(f"{name}=={installed[name]}" for name in names), sep="  ", flush=True)
+            wanted = rooms(environment) if given.rooms is None else given.rooms
+            verdicts += [passes(folder, room) for room in wanted if room in rooms(environment)]
         if given.write:
             from headwise.core.atomic import replace_file  # only here: what tries the floors has no headwise itself
 
             page = given.write.read_text(encoding="utf-8")
             before, after = page.partition(BEGIN)[0], page.partition(END)[2]
-            replace_file(given.write, f"{before}{BEGIN}\n{table(folder)}\n{END}{after}")
+            replace_file(given.write, f"{before}{BEGIN}\n{tables(kept)}\n{END}{after}")
         return 0 if all(verdicts) else 1
 
 

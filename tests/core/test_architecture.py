@@ -103,9 +103,10 @@ def _train_and_judge(folder: Path) -> None:
 
 def _watch(folder: Path) -> None:
     import torch
-    from transformers import GPT2Config, GPT2LMHeadModel
 
-    model = GPT2LMHeadModel(GPT2Config(vocab_size=9, n_positions=8, n_embd=8, n_layer=1, n_head=2))
+    transformers = pytest.importorskip("transformers")
+    config = transformers.GPT2Config(vocab_size=9, n_positions=8, n_embd=8, n_layer=1, n_head=2)
+    model = transformers.GPT2LMHeadModel(config)
     with headwise.watch(model, tokens=torch.randint(9, (2, 8)), every=1) as watched:
         watched.step()
     str(watched.report())

@@ -77,6 +77,21 @@ def test_every_extra_that_is_named_exists_and_brings_the_library() -> None:
     assert not {re.split(r"[<>=]", one)[0].replace("-", "_") for one in core} & set(EXTRAS)
 
 
+def test_the_lowest_versions_that_the_page_names_are_those_of_the_project() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    page = (ROOT / "docs" / "reference" / "extras.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| ([\w-]+) \| (?:the core|`(\w+)`) \| ([\d.]+) \|", page, re.MULTILINE)
+    tried = {extra for _, extra, _ in rows}
+    assert {"", "train", "probe"} <= tried
+    asked = {
+        (*one.split(">="), extra)
+        for extra in tried
+        for one in (project["optional-dependencies"][extra] if extra else project["dependencies"])
+        if not one.startswith("headwise")
+    }
+    assert {(library, lowest, extra) for library, extra, lowest in rows} == asked
+
+
 def imported(file: Path) -> set[str]:
     """Libraries that a file of the package imports, anywhere in it, or asks for by name."""
     found = set()

@@ -16,12 +16,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hostile_checkpoints import change_config, lay_trap, pickled, save_gpt2, watched, write_index
+from hostile_checkpoints import change_config, lay_trap, pickled, save_gpt2, transformers, watched, write_index
+from packaging.version import Version
 
 from headwise.cli.main import main
 
 MAP = dict.fromkeys(("AutoConfig", "AutoModel", "AutoModelForCausalLM", "AutoModelForSpeechSeq2Seq"), "evil.X")
 NESTED = {"auto_map": MAP, "_attn_implementation": "org/kernel", "model_type": "llama"}
+
+
+def since(release: str, changes: dict[str, Any]) -> Any:
+    """Settings that the library follows from this release on; before it they are names that mean nothing to it."""
+    early = Version(transformers.__version__) < Version(release)
+    reason = f"transformers before {release} knows no {', '.join(changes)}"
+    return pytest.param(changes, marks=pytest.mark.skipif(early, reason=reason))
 
 
 class Answer:
@@ -138,7 +146,7 @@ def test_only_the_librarys_own_models_are_built(folder: Path, probe: Callable[..
         {"attribute_map": {"harmless": "_attn_implementation_internal"}, "harmless": "org/kernel"},
         {"__class__": "evil.X"},
         {"__dict__": {"_attn_implementation_internal": "org/kernel"}},
-        {"sub_configs_defaults": {"text_config": "evil.X"}},
+        since("5.20", {"sub_configs_defaults": {"text_config": "evil.X"}}),
         {"quantization_config": {"quant_method": "torchao", "quant_type": {"default": {"_type": "evil.X"}}}},
         {"quantization_config": {"quant_method": "bitsandbytes", "load_in_4bit": True}},
         {"kernel_config": {"kernel_mapping": {"RMSNorm": "org/kernel:X"}}, "use_kernels": True},
@@ -200,7 +208,7 @@ def test_settings_that_do_not_matter_are_left_aside(folder: Path, probe: Callabl
         {"n_head": 10**8, "n_embd": 10**8},
         {"n_layer": [100_000]},
         {"n_layer": 1e5},
-        {"per_layer_config": {str(i): {"n_inner": 10**8} for i in range(100)}},
+        since("5.14", {"per_layer_config": {str(i): {"n_inner": 10**8} for i in range(100)}}),
     ],
     ids=str,
 )

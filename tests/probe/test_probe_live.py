@@ -10,7 +10,6 @@ import torch
 from tests.conftest import tiny
 from torch import nn
 from torch.nn import functional
-from transformers import GPT2Config, GPT2LMHeadModel
 
 from headwise.core.errors import ConfigError
 from headwise.core.trajectory import assemble
@@ -232,9 +231,10 @@ def test_watch_on_the_published_minimal_run(seed: int) -> None:
 
 
 def test_a_diverged_model_is_not_said_to_look_at_nothing() -> None:
+    transformers = pytest.importorskip("transformers")
     torch.manual_seed(0)
     size = {"vocab_size": 9, "n_positions": 12, "n_embd": 8, "n_layer": 1, "n_head": 2}
-    model = GPT2LMHeadModel(GPT2Config(**size, bos_token_id=0, eos_token_id=0))
+    model = transformers.GPT2LMHeadModel(transformers.GPT2Config(**size, bos_token_id=0, eos_token_id=0))
     with watch(model, tokens=torch.randint(9, (4, 12)), every=1) as w:
         w.step()
         with torch.no_grad():

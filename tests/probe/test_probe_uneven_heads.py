@@ -20,11 +20,12 @@ VOCABULARY, LENGTH = 20, 12
 
 def pruned_gpt2() -> nn.Module:
     """A GPT-2 of two layers with three heads, of which the second layer has lost its middle head."""
-    from transformers import GPT2Config, GPT2LMHeadModel
-
+    transformers = pytest.importorskip("transformers")
     torch.manual_seed(0)
     size = {"n_embd": 24, "n_layer": 2, "n_head": 3, "n_positions": LENGTH, "vocab_size": VOCABULARY}
-    model = GPT2LMHeadModel(GPT2Config(**size, bos_token_id=0, eos_token_id=0, attn_implementation="eager"))
+    model = transformers.GPT2LMHeadModel(
+        transformers.GPT2Config(**size, bos_token_id=0, eos_token_id=0, attn_implementation="eager")
+    )
     attention = model.transformer.h[1].attn
     kept = torch.cat([torch.arange(0, 8), torch.arange(16, 24)])
     with torch.no_grad():

@@ -183,6 +183,8 @@ PARALLEL = """
 
 @pytest.mark.parametrize("kind", ["ddp", "fsdp"])
 def test_two_processes_train_together(kind: str, tmp_path: Path) -> None:
+    if kind == "fsdp" and not hasattr(torch.cpu.Stream, "record_event"):
+        pytest.skip(f"torch {torch.__version__} cannot shard on processors: its streams there record no event")
     script = tmp_path / "parallel.py"
     script.write_text(textwrap.dedent(PARALLEL))
     with socket.socket() as found:

@@ -120,6 +120,15 @@ class _Catch:
     def hidden(self, weights: Tensor) -> None:
         self._hidden = weights
 
+    def _asked_for(self, module: nn.Module, args: tuple[Any, ...], given: dict[str, Any]) -> Tensor | None:
+        """Weights that a module gives only when asked, from a call that nothing else sees."""
+        before = self._written, self._rewrite
+        self._rewrite = None
+        try:
+            return _weights(module.forward(*args, **{**given, "output_attentions": True}))
+        finally:
+            self._written, self._rewrite = before
+
     @contextmanager
     def watching(self, module: nn.Module, name: str) -> Iterator[None]:
         """Hooks on one attention module and on the matrices after its heads, for one pass."""
@@ -133,8 +142,10 @@ class _Catch:
                 return None
             return (self._rewrite(args[0]), *args[1:])
 
-        def after(module: nn.Module, args: tuple[Any, ...], output: Any) -> None:
+        def after(module: nn.Module, args: tuple[Any, ...], given: dict[str, Any], output: Any) -> None:
             weights = _weights(output)
+            if not self._elsewhere and _gives_biases_alone(module, args, output):
+                weights = self._asked_for(module, args, given)
             weights = self._hidden if weights is None else weights
             if self._elsewhere:
                 self._observer.note(f"{name} attends to another sequence and is left out")
@@ -146,7 +157,7 @@ class _Catch:
 
         handles = [
             module.register_forward_pre_hook(before, with_kwargs=True),
-            module.register_forward_hook(after),
+            module.register_forward_hook(after, with_kwargs=True),
         ]
         handles += [
             part.register_forward_pre_hook(before_output)
@@ -175,9 +186,19 @@ def _show_returned(result: Any, batch: Batch, observer: Observer) -> None:
 
 def _weights(output: Any) -> Tensor | None:
     """The weights among what a module returns; T5's returns its position biases too, which have the same shape."""
-    parts = output[1:] if isinstance(output, tuple) else ()
-    maps = [part for part in parts if isinstance(part, Tensor) and part.ndim == 4]
+    maps = _maps(output)
     return min(maps, key=_distance_from_weights) if len(maps) > 1 else next(iter(maps), None)
+
+
+def _maps(output: Any) -> list[Tensor]:
+    parts = output[1:] if isinstance(output, tuple) else ()
+    return [part for part in parts if isinstance(part, Tensor) and part.ndim == 4]
+
+
+def _gives_biases_alone(module: nn.Module, args: tuple[Any, ...], output: Any) -> bool:
+    """Whether the one map that a module returned holds position biases: T5's does in older releases if not asked."""
+    by_name = [*inspect.signature(module.forward).parameters][len(args) :]
+    return len(_maps(output)) == 1 and {"position_bias", "output_attentions"} <= set(by_name)
 
 
 def _distance_from_weights(map_BHQK: Tensor) -> float:
