@@ -3,10 +3,10 @@ acts, and which lags the groups of the reversed run have (scripts/reversed_floor
 
 Each candidate is trained as the figures were, 1000 steps with batch 3000; a row is added as soon as a run is done, and
 what is there already is not computed again, among it the runs of scripts/paper-scale. Without dropout on the embeddings
-a run takes six minutes of one core, with it eighteen.
+a run takes six minutes of one core, with it eleven.
 
     python scripts/full_decoder.py --out runs/full-decoder
-    python scripts/full_decoder.py --out runs/paper --candidates "attention weights at 0.1" --runs full --seeds 6 7 8
+    python scripts/full_decoder.py --out runs/paper --candidates "embeddings + both branches at 0.1" --runs full
 """
 
 from __future__ import annotations

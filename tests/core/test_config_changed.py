@@ -89,7 +89,7 @@ def test_a_section_given_as_a_config_replaces_it() -> None:
     full = experiment("full")
     assert full.changed({"model.dropout": DropoutConfig()}).model.dropout == DropoutConfig()
     assert full.changed({"model": ModelConfig()}).model == ModelConfig()
-    assert full.changed({"model.dropout": {"mlp": 0.3}}).model.dropout.attention == full.model.dropout.attention == 0.1
+    assert full.changed({"model.dropout": {"mlp": 0.3}}).model.dropout.embedding == full.model.dropout.embedding == 0.1
     assert full.changed({"model.dropout": {}, "train": {}}) == full
     assert "unknown key model.d; did you mean" in sentence({"model": TaskConfig()})
 

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 from headwise.flow.config import DEFAULT_NOISE, FlowConfig
 from headwise.flow.presets import published_flow, text_flow
-from headwise.study.config import RunConfig
+from headwise.study.config import Preset, RunConfig
 from headwise.study.experiments import experiment
+from headwise.task.config import group_lags
 
 
 @dataclass(frozen=True)
@@ -70,7 +71,7 @@ def differences() -> tuple[Difference, ...]:
         Difference(
             "full decoder",
             "torch's own encoder layer",
-            "no attention biases, dropout on attention weights alone, Xavier start",
+            "no attention biases, dropout on embeddings and both branches, Xavier start",
             full,
             ("full",),
         ),
@@ -82,8 +83,8 @@ def differences() -> tuple[Difference, ...]:
         ),
         Difference(
             "lags of the reversed run",
-            "13-14 the most important, then 9-12, then 1-8",
-            "9-12, 5-8, 1-4: no predictor from the text's lags has the loss of the figure's plateaus",
+            f"{_lags('text')}, the most important first",
+            f"{_lags('published')}: no predictor from the text's lags has the loss of the figure's plateaus",
             ("reverse", "heads-reverse"),
             ("reverse",),
         ),
@@ -135,6 +136,11 @@ def differences() -> tuple[Difference, ...]:
             ("flow",),
         ),
     )
+
+
+def _lags(preset: Preset) -> str:
+    """The first and last lag of each group of the reversed run."""
+    return ", ".join(f"{group[0]}-{group[-1]}" for group in group_lags(experiment("reverse", preset).task))
 
 
 def _training(config: RunConfig) -> str:
