@@ -74,9 +74,9 @@ The tables print a rate of 0.1 and no sites. Candidates on the figures' task, 10
 are the figures' own numbers, read by eye. `python scripts/full_decoder.py` trains candidates and adds their rows.
 
 `published` has dropout on the embeddings and on both branches, at the printed rate, and none on the attention weights:
-with it the curves end where the figure's do, which no other sites at that rate give, and the minima match as well. It
-was taken once seeds 0, 6 and 7 had shown that; the rule, fixed before seeds 6 and 7 were trained, was that it must match
-more of the seven numbers than the attention weights alone, which were `published` before and match two. What stays
+with it the curves end where the figure's do, which no other sites tried at that rate give, and the minima match as
+well. It was taken once seeds 0, 6 and 7 had shown that; the rule, fixed before seeds 6 and 7 were trained, was that it
+must match more of the seven numbers than the attention weights alone, `published` before, which match two. What stays
 open: how long the second plateau lasts, which differs between seeds by more than between candidates and decides both
 ends of stages; and the number of rows of the position table, which sets its Xavier scale: 50 in place of the 31
 positions that are used would make it 3 % smaller, which was not trained.
