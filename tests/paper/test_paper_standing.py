@@ -81,13 +81,9 @@ def test_a_verdict_or_figure_of_other_settings_does_not_stand(tmp_path: Path, mo
     add_figures([Drawn("fig-overview", "published", "paper", tmp_path / "a.png", (6, 7, 8), drawn)], tmp_path)
     plan = Plan((claim(), figure), ("published",), "paper", None, tmp_path / "runs")
     assert len(standing(plan, [tmp_path]).folders) == 2
-    settings_of.cache_clear()
     monkeypatch.setitem(scale.MINIMAL, "paper", Size(3000, 3000, 1001))
     monkeypatch.setattr(scale, "TO_THE_END", Size(3000, 3000, 2001))
-    try:
-        assert not standing(plan, [tmp_path]).folders
-    finally:
-        settings_of.cache_clear()
+    assert not standing(plan, [tmp_path]).folders
 
 
 def test_a_verdict_that_lacked_runs_does_not_stand() -> None:

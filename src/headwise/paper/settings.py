@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import functools
-
 from headwise.core.config import content_hash
 from headwise.paper.entry import Entry
 from headwise.paper.scale import Scale
@@ -13,7 +11,6 @@ KEY = "settings"
 """Its name in the files of verdicts and figures."""
 
 
-@functools.cache
 def settings_of(entry: Entry, preset: Preset, scale: Scale) -> str:
     """Digits that name all that the runs of an entry depend on but their seeds; nothing where it trains none."""
     configs = entry.configs(preset, scale, 0)
