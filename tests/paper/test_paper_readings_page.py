@@ -13,6 +13,7 @@ from headwise.paper.levels import LEVELS
 from headwise.paper.manifest import ENTRIES
 from headwise.paper.preset_differences import differences
 from headwise.paper.readings_page import difference_table, key_rows, level_file, render
+from headwise.paper.settings import KEY, settings_of
 from headwise.paper.verdict import Judgement, decide
 from headwise.paper.verdict_file import add_verdicts
 from headwise.study.experiments import EXPERIMENTS, experiment
@@ -37,14 +38,15 @@ def test_a_row_names_reading_seeds_tasks_numbers_and_dates(tmp_path: Path) -> No
     present = {"quantity": claim.quantity, "threshold": claim.threshold}
     dated = {
         "test": {"digest": "d", "commit": "c" * 40, "date": "2026-11-16T19:12:28+01:00"},
-        "runs": {"commits": [], "first_ended": "2026-11-16T18:19:20+00:00", "last_ended": "2026-11-16T18:30:00+00:00"},
     }
+    ended = {"commits": [], "first_ended": "2026-11-16T18:19:20+00:00", "last_ended": "2026-11-16T18:30:00+00:00"}
+    settings = settings_of(claim, "published", "paper")
     passing = {6: Judgement(True, 1.3), 7: Judgement(True, 1.5)}
     add_verdicts(
         [
             decide({0: Judgement(False, None)}, preset="text", **about, quantity="rise", threshold="in order"),
-            decide(passing, preset="redrawn", **about, **present, **dated),
-            decide(passing, preset="published", **about, **present, **dated),
+            decide(passing, preset="redrawn", **about, **present, **dated, runs=ended),
+            decide(passing, preset="published", **about, **present, **dated, runs={**ended, KEY: settings}),
         ],
         folder,
     )
@@ -55,7 +57,7 @@ def test_a_row_names_reading_seeds_tasks_numbers_and_dates(tmp_path: Path) -> No
     numbers = ["reproduced", "1.40 (1.30 to 1.50)", f"{claim.quantity} [nats]", claim.threshold]
     dates = ["2026-11-16 18:12", "2026-11-16 18:19 |"]
     assert rows[0][2:] == [*numbers, "1.33", "6, 7", "1", *dates]
-    assert rows[1][2:] == [*numbers, "", "6, 7", "2", *dates]
+    assert rows[1][2:] == [f"{numbers[0]}, with earlier settings", *numbers[1:], "", "6, 7", "2", *dates]
     assert rows[2][2] == "not reproduced, by an earlier test"
     assert rows[2][-2:] == ["not dated", "not dated |"]
     assert "| minimal | end of stage 1 |" in page

@@ -236,9 +236,8 @@ def earlier(verdict: Verdict) -> str:
     claim = ENTRIES.get(verdict.claim)
     if not isinstance(claim, Claim) or (claim.quantity, claim.threshold) != (verdict.quantity, verdict.threshold):
         return " by an earlier test"
-    known = verdict.runs.get(KEY)
     settings = settings_of(claim, cast("Preset", verdict.preset), cast("Scale", verdict.scale))
-    return "" if known in (None, settings) else " with earlier settings"
+    return "" if verdict.runs.get(KEY, "") == settings else " with earlier settings"
 
 
 def _link(folder: Path) -> str:
