@@ -18,7 +18,8 @@ held: seeds 0 and 1 after 1000 steps, seed 3 after 2000, 3000 and 4000.
 For seeds 6, 7 and 8, unseen when this was written: each is trained until a head holds each of the three lags after
 1000, 2000, 3000 or 4000 steps, and judged there, once, to the letter. Where no head holds a lag after 4000 steps the
 statement has nothing to say about that seed. It stands if it is true of every seed it speaks of, and speaks of one at
-least. `python tests/probe/three_lags.py SEED` does that for one seed.
+least. `python tests/probe/three_lags.py SEED` does that for one seed. All three hold the three lags after 1000 steps,
+and of all three it is true to the letter.
 """
 
 from __future__ import annotations
