@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 
 import numpy as np
 import torch
@@ -41,16 +41,35 @@ def uncompiled(model: object) -> Iterator[None]:
     """
     modules = list(model.modules()) if isinstance(model, nn.Module) else []
     compiled = {module: module._compiled_call_impl for module in modules if module._compiled_call_impl is not None}
-    set_stance = getattr(torch.compiler, "set_stance", None)
     try:
         for module in compiled:
             module._compiled_call_impl = None
-        # Parts of a model that were compiled one by one are found by torch itself, where it can be told.
-        with set_stance("force_eager") if set_stance is not None else nullcontext():
+        with _parts_uncompiled(modules):
             yield
     finally:
         for module, call in compiled.items():
             module._compiled_call_impl = call
+
+
+@contextmanager
+def _parts_uncompiled(modules: list[nn.Module]) -> Iterator[None]:
+    """The same for parts of a model that were compiled one by one.
+
+    torch finds them itself, functions among them, from 2.6 on. Before, a compiled module is a wrapper whose `forward`
+    is the compiled call.
+    """
+    if (set_stance := getattr(torch.compiler, "set_stance", None)) is not None:
+        with set_stance("force_eager"):
+            yield
+        return
+    wrappers = {module: vars(module)["forward"] for module in modules if "_orig_mod" in module._modules}
+    try:
+        for module in wrappers:
+            vars(module)["forward"] = module._modules["_orig_mod"]
+        yield
+    finally:
+        for module, call in wrappers.items():
+            vars(module)["forward"] = call
 
 
 def _accelerators(model: object) -> list[int]:
