@@ -10,14 +10,17 @@ from pathlib import Path
 import pytest
 
 from headwise.cli.main import main
-from headwise.paper import runs, scale
+from headwise.flow.presets import flow_preset
+from headwise.paper import flows, runs, scale
 from headwise.paper.dated_tests import dated_test
-from headwise.paper.draw import Drawn, add_figures
+from headwise.paper.draw import Drawn, add_figures, read_figures
 from headwise.paper.entry import Claim
+from headwise.paper.judge import judge_all
 from headwise.paper.manifest import ENTRIES
 from headwise.paper.plan import Plan, describe_missing
+from headwise.paper.reproduce import reproduce
 from headwise.paper.scale import Size
-from headwise.paper.settings import KEY, settings_of
+from headwise.paper.settings import KEY, WITHOUT_RUNS, settings_of
 from headwise.paper.standing import standing, stands
 from headwise.paper.verdict import Judgement, Verdict, decide
 from headwise.paper.verdict_file import add_verdicts, read_verdicts
@@ -114,6 +117,24 @@ def test_the_summary_tells_what_has_not_run_from_what_cannot_be_decided() -> Non
     assert Verdicts((verdict(), *open_ones)).summary == "3 verdicts: 1 reproduced, 1 inconclusive, 1 not run"
 
 
+def test_a_claim_none_of_whose_runs_is_there_has_not_run(tmp_path: Path) -> None:
+    plan = Plan((claim("order"),), ("published",), "paper", None, tmp_path / "runs")
+    assert Verdicts((*judge_all(plan),)).summary == "1 verdict: 1 not run"
+
+
+def test_what_depends_on_a_flow_or_a_task_alone_falls_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is trained for these entries, but they have settings all the same."""
+    names = ["flow-stages", "flow-theory", "flow-exchange", "fig-simulations", "fig-theory", "table-levels-flow"]
+    before = {name: settings_of(ENTRIES[name], "published", "paper") for name in [*names, "representation"]}
+    assert all(before.values())
+    assert {name for name, entry in ENTRIES.items() if not entry.experiments} == {*WITHOUT_RUNS}
+    monkeypatch.setattr(flows, "flow_preset", lambda name: flow_preset(name).changed({"t_end": 123.0}))
+    monkeypatch.setattr(flows, "OVERLAID", flows.OVERLAID.changed({"t_end": 123.0}))
+    for name in names:
+        assert settings_of(ENTRIES[name], "published", "paper") != before[name], name
+    assert settings_of(ENTRIES["representation"], "text", "paper") != before["representation"]
+
+
 def test_missing_runs_are_named_once_with_what_waits_for_them(tmp_path: Path) -> None:
     plan = Plan((claim(), claim("weight-decay")), ("published",), "paper", None, tmp_path)
     lines = describe_missing(plan, plan.unfinished())
@@ -185,6 +206,21 @@ def test_results_of_others_are_counted_and_not_touched(tmp_path: Path, capsys: p
     assert not (tmp_path / "runs").exists()
     assert main(line(tmp_path, "--stored", str(tmp_path / "nowhere"))) == 2
     assert "--stored" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("tiny")
+def test_runs_that_are_gone_take_no_figure_and_no_sketch_with_them(tmp_path: Path) -> None:
+    """A later command that finds fewer runs than are drawn leaves picture, verdict and sketch as they are."""
+    runs_folder, into = tmp_path / "runs", tmp_path / "into"
+    reproduce(["fig-overview", "order"], seeds=[0, 1], workers=1, out=runs_folder, into=into)
+    [figure] = [one for one in read_figures(into) if one.name == "fig-overview"]
+    kept = (figure.picture, into / "sketches.json", into / "figures.json")
+    before = [path.read_bytes() for path in kept]
+    shutil.rmtree(next(runs_folder.glob("minimal/*-s0")))
+    runs._trajectory.cache_clear()
+    reproduce(["fig-overview", "order"], seeds=[0, 1, 2], workers=1, out=runs_folder, into=into, missing="leave")
+    assert [path.read_bytes() for path in kept] == before
+    assert [one.seeds for one in read_verdicts(into / "verdicts.json")] == [(0, 1)]
 
 
 @pytest.mark.usefixtures("tiny")

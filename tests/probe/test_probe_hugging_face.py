@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import warnings
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -147,6 +148,21 @@ def test_padding_is_left_out(name: str, side: str) -> None:
                 on_first += maps[:, b, :, query, real[0]]
     assert np.allclose(found["attention_by_lag"].values[0], total / 19, atol=1e-5)
     assert np.allclose(found["attention_on"].sel(place="first").values[0], on_first / 17, atol=1e-5)
+
+
+@pytest.mark.filterwarnings("ignore:headwise. no induction score:UserWarning")
+@pytest.mark.parametrize("make", [list, torch.tensor, np.array])
+def test_padding_of_one_text_is_left_out(make: Callable[[list[int]], object]) -> None:
+    """A tokenizer gives one text in one dimension; its mask counts like that of a batch of one."""
+    model = model_of(DECODERS["GPT2"]())
+    ids, mask = [*range(1, 11), 0, 0, 0, 0, 0, 0], [1] * 10 + [0] * 6
+    with watch(model, tokens={"input_ids": make(ids), "attention_mask": make(mask), "labels": make(ids)}) as one:
+        pass
+    with watch(model, tokens={key: torch.tensor([ids[:10]]) for key in ("input_ids", "labels")}) as alone:
+        pass
+    found, expected = one.trajectory, alone.trajectory
+    shared = found.sel(lag=expected["lag"])["attention_by_lag"]
+    assert np.allclose(shared, expected["attention_by_lag"], atol=1e-6)
 
 
 def test_what_heads_write_matches_each_heads_own_contribution() -> None:

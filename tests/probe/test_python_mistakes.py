@@ -83,6 +83,10 @@ MISTAKES: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: look(tokens={"src": IDS, "attention_mask": torch.ones(3, 5)}),
         "tokens: attention_mask has shape (3, 5) and src (3, 8); give one number for each token",
     ),
+    "a mask of one row for a batch": (
+        lambda: look(tokens={"src": IDS, "attention_mask": torch.ones(8)}),
+        "tokens: attention_mask has shape (8,) and src (3, 8); give one number for each token",
+    ),
     "a model that cannot be run": (
         lambda: look(nn.ModuleList([model()])),
         "ModuleList cannot be run on tokens of shape (3, 8) (int64): NotImplementedError: ",

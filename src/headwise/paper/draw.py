@@ -17,7 +17,7 @@ from headwise.core.foreign_text import parse_json, read_foreign
 from headwise.core.readings import reading_of
 from headwise.paper.entry import Figure
 from headwise.paper.folder import locked, write_json
-from headwise.paper.plan import Plan
+from headwise.paper.plan import Pair, Plan
 from headwise.paper.runs import gather
 from headwise.paper.settings import KEY, settings_of
 
@@ -41,17 +41,34 @@ class Drawn:
     settings: str = ""
 
 
-def draw_all(plan: Plan, into: Path, notify: Callable[[str], None] = lambda line: None) -> list[Drawn]:
-    """PNG, PDF and CSV of every figure and table whose runs are there; what is left out is reported with its reason."""
+def draw_all(
+    plan: Plan,
+    into: Path,
+    notify: Callable[[str], None] = lambda line: None,
+    *,
+    waiting: frozenset[Pair] = frozenset(),
+) -> list[Drawn]:
+    """PNG, PDF and CSV of every figure and table whose runs are there; what is left out is reported with its reason.
+
+    One that is `waiting` for runs does not replace a picture of seeds that it would lack.
+    """
     from headwise.view.write import write_sheet
 
     drawn = []
+    there = {(one.name, one.preset): one for one in read_figures(into) if one.scale == plan.scale}
     for entry, preset in plan.pairs():
         if not isinstance(entry, Figure):
             continue
         evidence = gather(plan, entry, preset)
         if isinstance(evidence, str):
             notify(f"{entry.name} ({preset}) is not drawn: {evidence}")
+            continue
+        kept = there.get((entry.name, preset)) if (entry.name, preset) in waiting else None
+        if kept is not None and set(kept.seeds) - set(evidence.seeds):
+            seeds = ", ".join(map(str, kept.seeds))
+            notify(
+                f"{entry.name} ({preset}) is not drawn: the picture that is there shows seeds {seeds}, more than ran"
+            )
             continue
         try:
             sheet = entry.compose(evidence)

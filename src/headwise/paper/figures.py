@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from headwise.paper.claims.architecture import LADDER
 from headwise.paper.entry import Evidence, Figure
-from headwise.paper.flows import OVERLAID, flow_config, solved
+from headwise.paper.flows import drawn_under_theory, flow_config, solved
 from headwise.paper.quantities import prefixes
 from headwise.paper.stages import judge_stages
 from headwise.study.config import Preset
@@ -76,7 +76,7 @@ def theory(evidence: Evidence) -> Sheet:
     from headwise.flow.overlay import overlay_stages
     from headwise.flow.simulate import to_trajectory
 
-    flow = solved(flow_config("text") if evidence.preset == "text" else OVERLAID, evidence.seeds[0])
+    flow = solved(drawn_under_theory(evidence.preset), evidence.seeds[0])
     return theory_sheet(overlay_stages(flow), to_trajectory(flow))
 
 

@@ -21,6 +21,11 @@ def flow_config(preset: Preset) -> FlowConfig:
     return flow_preset("text" if preset == "text" else "published")
 
 
+def drawn_under_theory(preset: Preset) -> FlowConfig:
+    """The flow that the theory is drawn over."""
+    return flow_config("text") if preset == "text" else OVERLAID
+
+
 @functools.lru_cache(maxsize=16)
 def solved(config: FlowConfig, seed: int) -> SolvedFlow:
     """The solution of a flow."""

@@ -37,18 +37,20 @@ def write_results(
     """Judge and draw what a plan asks for; `command` is shown on the page as the way to make it again.
 
     A claim that waits for one of the `missing` runs is judged too, but a verdict on it that the folder already has
-    stays there: what has not run says nothing against it.
+    stays there: what has not run says nothing against it. So do its sketch and figures of more seeds.
     """
     verdicts = judge_all(plan, notify)
-    drawn = draw_all(replace(plan, entries=(*plan.entries, *illustrations(plan))), into, notify)
-    undecided = plan.incomplete(missing)
+    pictured = replace(plan, entries=(*plan.entries, *illustrations(plan)))
+    undecided = pictured.incomplete(missing)
+    drawn = draw_all(pictured, into, notify, waiting=frozenset(undecided))
     decided = [verdict for verdict in verdicts if (verdict.claim, verdict.preset) not in undecided]
+    sketches = [sketch for sketch in sketch_all(plan) if (sketch.claim, sketch.preset) not in undecided]
     page = write_verdicts_page(
         into,
         verdicts=[verdict for verdict in add_verdicts(decided, into) if verdict.scale == plan.scale],
         figures=[figure for figure in add_figures(drawn, into) if figure.scale == plan.scale],
         statements=keep_statements(plan, into),
-        sketches=[kept for kept in add_sketches(sketch_all(plan), into) if kept.scale == plan.scale],
+        sketches=[kept for kept in add_sketches(sketches, into) if kept.scale == plan.scale],
         command=command,
         runs=plan.out,
     )

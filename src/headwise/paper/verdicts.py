@@ -70,7 +70,8 @@ def verdict_text(verdict: Verdict) -> str:
 def not_run(verdict: Verdict) -> bool:
     """Whether a verdict waits for runs none of which has ended."""
     claim = ENTRIES.get(verdict.claim)
-    return verdict.outcome == "inconclusive" and claim is not None and bool(claim.experiments) and not verdict.runs
+    waits = claim is not None and bool(claim.experiments) and not verdict.runs.get("first_ended")
+    return waits and verdict.outcome == "inconclusive"
 
 
 def seeds_text(verdict: Verdict) -> str:

@@ -227,7 +227,8 @@ class Probe:
         drawn = repeated_batch(batch, count=REPEATED, length=self._repeated_length)
         if drawn is None:
             self._note(
-                "no induction score on repeats: it needs at least 6 token ids in a sequence, two of them different"
+                "no induction score on repeats: it needs at least 6 token ids in a sequence, two of them different, "
+                "and two sequences where a mask belongs to them"
             )
             return None
         scores = RoleAlone(INDUCTION, drawn)

@@ -40,8 +40,10 @@ def as_batch(given: Any, *, name: str = "tokens") -> Batch:
         raise ConfigError(f"{name}: none of {', '.join(INPUT_NAMES)} is among the keys {', '.join(map(str, given))}")
     tokens = _tokens(given[keyword], name)
     others = {key: _copied(key, value) for key, value in given.items() if key != keyword}
+    if np.ndim(given[keyword]) == 1:  # one sequence, as a tokenizer makes of one text: so is all that belongs to it
+        others = {key: _one_sequence(value, tokens) for key, value in others.items()}
     mask = others.get("attention_mask")
-    if isinstance(mask, Tensor) and mask.ndim == 2 and mask.shape != tokens.shape[:2]:
+    if isinstance(mask, Tensor) and mask.ndim <= 2 and mask.shape != tokens.shape[:2]:
         raise ConfigError(
             f"{name}: attention_mask has shape {tuple(mask.shape)} and {keyword} {tuple(tokens.shape)}; "
             "give one number for each token"
@@ -57,6 +59,11 @@ def _copied(key: str, value: Any) -> Any:
     if not takes_tensor or not isinstance(value, list | np.ndarray):
         return value
     return _from_numbers(value, key)
+
+
+def _one_sequence(value: Any, tokens_BS: Tensor) -> Any:
+    """A number for each token of one sequence as a batch of one."""
+    return value[None] if isinstance(value, Tensor) and value.shape == tokens_BS.shape[1:2] else value
 
 
 def _tokens(given: Any, name: str) -> Tensor:
