@@ -1,6 +1,6 @@
 """A Lightning Trainer, watched by a callback.
 
-    pip install 'headwise[lightning,probe]'
+    pip install '.[lightning,probe]'    # in a clone of the repository
     python examples/lightning_trainer.py --out lightning_trainer
 
 The words of each sentence go round in a circle of its own, of three to six words. Half a minute on one free core.

@@ -79,7 +79,7 @@ def check_command(line: str) -> None:
         parse(words[1:])
     elif first == "make":
         assert set(words[1:]) <= MAKE_TARGETS, line
-    elif first == "python" and words[1] == "-m":
+    elif first in ("python", "python3") and words[1] == "-m":
         assert importlib.util.find_spec(words[2]) is not None, line
     elif first == "python":
         assert words[1] == "-c" or (ROOT / words[1]).is_file(), line

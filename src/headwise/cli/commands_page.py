@@ -51,7 +51,8 @@ def section(command: Command, parser: argparse.ArgumentParser) -> str:
 
 def exit_codes() -> str:
     """Every exit code with the errors that have it and what they mean."""
-    meanings: dict[int, list[str]] = {0: ["Done."], CTRL_C: ["Ctrl-C."]}
+    by_key = "Stopped by Ctrl-C: the first one saves everything, a second one ends at once."
+    meanings: dict[int, list[str]] = {0: ["Done."], CTRL_C: [by_key]}
     for error in HeadwiseError.__subclasses__():
         about = " ".join((error.__doc__ or "").split())
         meanings.setdefault(error.exit_code, []).append(f"`{error.__name__}`: {about}")

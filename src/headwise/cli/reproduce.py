@@ -72,7 +72,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--stored",
         type=path_argument,
         metavar="DIR",
-        help="results that others computed (default: results/paper, results/quick)",
+        help="results that others computed (default: results/paper or results/quick, by --scale, where it exists)",
     )
     add_json(parser, "the verdicts")
     add_quiet(parser)

@@ -14,8 +14,9 @@ HEADER = """# Which figure, which command
 This page is made from the manifest of the paper when the site is built. A command trains what is missing, draws, judges
 and writes into `reproduction/`; the same command again only reads. `--scale paper` takes the paper's sizes, `--preset`
 another [reading](../readings.md). `--dry-run` says what the results stored in `results` decide already and which runs
-the rest waits for; `--undecided` computes only that. Costs are estimates for one core. With no name the headline set is
-made, marked with *. [Figures panel by panel](../figures.md) says what each shows and what differs.
+the rest waits for; `--undecided` computes only that. Costs are estimates for one seed on one core; by default most
+commands run three seeds. With no name the headline set is made, marked with *. [Figures panel by panel](../figures.md)
+says what each shows and what differs.
 """
 
 

@@ -12,8 +12,9 @@ from headwise.training.config import TrainConfig
 def minimal(preset: Preset) -> RunConfig:
     """Attention alone: one matrix A_k and one value matrix per head, no norm, residual, MLP or embedding.
 
-    `headwise train minimal --steps 1000`: about a minute on one quiet core with the kernel; seeds 0 to 4 end at an
-    excess loss of 0.082 to 0.085, with stage boundaries near steps 340 and 540.
+    `headwise train minimal --steps 1000`: about 40 s on one quiet core with the kernel. In the stored results seeds 6
+    to 8 end at an excess loss of 0.083 to 0.087, with stage boundaries at 357 to 373 and 595 to 615; rounding decides
+    the second one, so another processor or kernel may have it hundreds of steps earlier or later.
     """
     if preset != "text":
         return RunConfig(
