@@ -28,12 +28,9 @@ import sys
 import tempfile
 import time
 import tomllib
-import urllib.request
 from pathlib import Path
 
 from packaging.requirements import Requirement
-from packaging.tags import sys_tags
-from packaging.utils import parse_wheel_filename
 from packaging.version import Version
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -95,16 +92,16 @@ def rooms_of(library: str) -> list[str]:
 
 def lower_releases(library: str, than: Version) -> list[Version]:
     """The first release of each minor version below the floor that has a wheel for this Python, newest first."""
-    with urllib.request.urlopen(f"https://pypi.org/simple/{library}/", timeout=60) as answer:
-        links = re.findall(r"<a ([^>]*)>([^<]+\.whl)</a>", answer.read().decode())
-    fits = set(sys_tags())
+    done = subprocess.run(
+        [sys.executable, "-m", "pip", "index", "versions", "--only-binary=:all:", library],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    listed = re.search(r"^Available versions: (.*)$", done.stdout, re.MULTILINE)
     first: dict[tuple[int, int], Version] = {}
-    for attributes, name in links:
-        _, version, _, tags = parse_wheel_filename(name)
-        if "data-yanked" in attributes or version.is_prerelease or not tags & fits or version >= than:
-            continue
-        key = (version.major, version.minor)
-        first[key] = min(first.get(key, version), version)
+    for version in map(Version, listed[1].split(", ") if listed else []):
+        if version < than:
+            key = (version.major, version.minor)
+            first[key] = min(first.get(key, version), version)
     return sorted(first.values(), reverse=True)
 
 
