@@ -12,7 +12,8 @@ from headwise.core.trajectory import assemble
 from headwise.phases.config import DEFAULT
 from headwise.phases.detection import detect
 from headwise.phases.drops import find_drops
-from headwise.phases.loss import read_loss
+from headwise.phases.loss import read_loss, read_loss_source
+from headwise.phases.loss_source import LossSource
 from headwise.phases.plateaus import find_plateaus
 from headwise.phases.series import Series, noise_level
 
@@ -98,6 +99,24 @@ def test_a_single_spike_on_a_falling_loss_is_no_drop(place: int, height: float) 
     loss = 1 + 4 * np.exp(-STEPS / 150)
     loss[place] += height
     assert drops(loss) == []
+
+
+@pytest.mark.parametrize("height", [-1.9, 10.0])
+def test_a_spike_where_a_drop_begins_makes_no_plateau_less_flat(height: float) -> None:
+    """The drop is found without it, but its size was taken from what was measured there."""
+    steps = np.arange(100.0)
+    curve = 1 + 2 / (1 + np.exp((steps - 50) / 3)) - 0.002 * steps
+    curve += 0.02 * np.random.default_rng(0).normal(size=len(steps))
+
+    def scores(values: np.ndarray) -> list[float]:
+        source = LossSource(Series(steps, values[:, None]), float(noise_level(values[:, None])[0]), False, ())
+        return [stage.score for stage in read_loss_source(source, DEFAULT).stages]
+
+    spiked = curve.copy()
+    spiked[42] += height
+    (drop,) = find_drops(Series(steps, spiked), float(noise_level(spiked[:, None])[0]), DEFAULT)
+    assert drop.first == 42, "otherwise this tests nothing"
+    assert scores(spiked) == pytest.approx(scores(curve), abs=0.03)
 
 
 def test_an_excess_loss_that_rests_nowhere_is_read_by_its_drops() -> None:

@@ -18,7 +18,7 @@ import itertools
 import numpy as np
 
 from headwise.phases.config import Thresholds
-from headwise.phases.drops import Drop, find_drops
+from headwise.phases.drops import Drop, find_drops, spikes_bridged
 from headwise.phases.loss_source import LossSource
 from headwise.phases.plateaus import Plateau, find_plateaus
 from headwise.phases.series import Series, finite_series, noise_level
@@ -81,7 +81,9 @@ def _plateaus(series: Series, drops: list[Drop], thresholds: Thresholds) -> list
     """What lies between the drops."""
     times = [series.start, *(drop.middle for drop in drops), float(series.steps[-1])]
     intervals = [(series.start, series.start), *(drop.interval for drop in drops)]
-    sizes = [float(series.values[drop.first] - series.values[drop.last]) for drop in drops]
+    # A drop is found without spikes, so where it begins or ends one may have been measured.
+    heights = spikes_bridged(series.steps, series.values)
+    sizes = [float(heights[drop.first] - heights[drop.last]) for drop in drops]
     found = []
     for i, (start, end) in enumerate(itertools.pairwise(times)):
         inside = (series.steps >= start) & (series.steps <= end)
