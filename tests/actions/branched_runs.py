@@ -23,9 +23,12 @@ def advanced(prepared: PreparedRun) -> PreparedRun:
     return prepared
 
 
-def branched(config: RunConfig, begun: Checkpoint, actions: tuple[str, ...]) -> PreparedRun:
-    """A branch of the run that was begun, trained to its last step."""
-    prepared = PreparedRun(config.changed({"branch": {"parent": "0" * 64, "step": begun.step, "actions": actions}}), {})
+def branched(
+    config: RunConfig, begun: Checkpoint, actions: tuple[str, ...], *, held: tuple[str, ...] = ()
+) -> PreparedRun:
+    """A branch of the run that was begun, trained to its last step; `held` goes on from that run and has no means."""
+    about = {"parent": "0" * 64, "step": begun.step, "actions": actions, "held": held}
+    prepared = PreparedRun(config.changed({"branch": about}), {})
     prepared.restore(begun)
     assert prepared.held is not None
     prepared.held.begin()

@@ -1,4 +1,4 @@
-"""The minimal model trained in plain torch, head by head, with interventions written out by hand.
+"""The minimal model, of one block or several, trained in plain torch, head by head, with interventions by hand.
 
 Every head has tensors of its own and AdamW and SGD are written as their formulas, so nothing here is shared with the
 actions under test but the numbers of the checkpoint that both begin from.
@@ -6,6 +6,7 @@ actions under test but the numbers of the checkpoint that both begin from.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable
 from typing import Literal
@@ -16,7 +17,7 @@ from torch import Tensor
 from torch.nn import functional
 
 Leaf = tuple[str, int]
-"""A matrix of a head: ("score_HDD" or "value_HED", head from 0)."""
+"""A matrix of a head: ("score_HDD" or "value_HED", head from 0), heads of later blocks counted on."""
 
 
 class DirectLoop:
@@ -31,17 +32,18 @@ class DirectLoop:
         d: int,
         inverse_scale: float,
         optimiser: Literal["AdamW", "SGD"] = "AdamW",
+        blocks: int = 1,
     ) -> None:
         self.heads, self.step, self.d, self.inverse_scale = heads, step, d, inverse_scale
+        self.blocks = blocks
         self.optimiser = optimiser
         moments = ("exp_avg", "exp_avg_sq") if optimiser == "AdamW" else ("momentum_buffer", "momentum_buffer")
         self.weights: dict[Leaf, Tensor] = {}
         self.first: dict[Leaf, Tensor] = {}
         self.second: dict[Leaf, Tensor] = {}
         for name in ("score_HDD", "value_HED"):
-            key = f"blocks.0.attention.{name}"
-            for head in range(heads):
-                leaf = (name, head)
+            for block, head in itertools.product(range(blocks), range(heads)):
+                key, leaf = f"blocks.{block}.attention.{name}", (name, heads * block + head)
                 self.weights[leaf] = torch.tensor(arrays[f"model.{key}"][head], dtype=torch.float64)
                 for kept, name_of in zip((self.first, self.second), moments, strict=True):
                     kept[leaf] = torch.tensor(arrays[f"optimiser.{key}.{name_of}"][head], dtype=torch.float64)
@@ -52,7 +54,10 @@ class DirectLoop:
         self.frozen: set[Leaf] = set()
 
     def heads_of(self, tokens: Tensor, counted: int) -> tuple[list[Tensor], list[Tensor]]:
-        """Attention and output of every head on whole sequences, before interventions on the output."""
+        """Attention and output of every head on whole sequences, before interventions on its own output.
+
+        The last block has the counted queries alone. Each block reads what the heads of the one before it wrote.
+        """
         positions = tokens.shape[1]
         x = torch.cat(
             [
@@ -61,15 +66,23 @@ class DirectLoop:
             ],
             dim=-1,
         )
-        ahead = torch.ones(positions, positions, dtype=torch.bool).triu(1)[-counted:]
         seen, written = [], []
-        for head in range(self.heads):
-            s = torch.einsum("bqi,ji,bkj->bqk", x[:, -counted:], self.weights["score_HDD", head], x)
-            s = self.scores(head, s * self.inverse_scale).masked_fill(ahead, -math.inf)
-            a = self.attention(head, s.softmax(-1))
-            seen.append(a)
-            written.append(torch.einsum("bqk,bkj,oj->bqo", a, x, self.weights["value_HED", head]))
+        for block in range(self.blocks):
+            queries = counted if block == self.blocks - 1 else positions
+            ahead = torch.ones(positions, positions, dtype=torch.bool).triu(1)[-queries:]
+            for head in range(self.heads * block, self.heads * (block + 1)):
+                s = torch.einsum("bqi,ji,bkj->bqk", x[:, -queries:], self.weights["score_HDD", head], x)
+                s = self.scores(head, s * self.inverse_scale).masked_fill(ahead, -math.inf)
+                a = self.attention(head, s.softmax(-1))
+                seen.append(a)
+                written.append(torch.einsum("bqk,bkj,oj->bqo", a, x, self.weights["value_HED", head]))
+            x = self.together(written)
         return seen, written
+
+    def together(self, written: list[Tensor]) -> Tensor:
+        """What the heads of the last of these blocks write after interventions: the next stream, or the logits."""
+        last = range(len(written) - self.heads, len(written))
+        return torch.stack([self.written(head, written[head]) for head in last]).sum(0)
 
     def train(
         self, rows: Callable[[int], tuple[Tensor, Tensor]], steps: int, *, lr: float, decay: float, clip: float
@@ -80,7 +93,7 @@ class DirectLoop:
             for tensor in self.weights.values():
                 tensor.requires_grad_()
             _, written = self.heads_of(inputs, targets.shape[1])
-            logits = sum(self.written(head, z) for head, z in enumerate(written))
+            logits = self.together(written)
             loss = functional.cross_entropy(logits.flatten(0, 1), targets.flatten())
             found = torch.autograd.grad(loss, list(self.weights.values()), allow_unused=True)
             gradients = {

@@ -9,6 +9,7 @@ import pytest
 from markupsafe import escape
 
 import headwise.core.glossary
+from headwise.actions.sham import Sham
 from headwise.cli.main import main
 from headwise.core.errors import ConfigError
 from headwise.core.glossary import GLOSSARY, explain, render
@@ -36,6 +37,12 @@ def test_a_meaning_uses_only_words_explained_before_it() -> None:
 
 def test_the_page_is_up_to_date() -> None:
     assert PAGE.read_text(encoding="utf-8") == render(), "run: python -m headwise.core.glossary docs/glossary.md"
+
+
+def test_a_sham_is_what_its_action_says() -> None:
+    """The page said that other batches follow, as in the trials of causal claims; `--do sham` keeps them."""
+    assert "equal to its parent bit for bit" in str(Sham.__doc__)
+    assert "nothing is done, so that it equals that run bit for bit" in GLOSSARY["branch"]
 
 
 def test_help_explains_every_word(capsys: pytest.CaptureFixture[str]) -> None:

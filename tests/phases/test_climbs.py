@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from headwise.phases.climbs import find_climbs
+from headwise.phases.climbs import Climb, find_climbs
 from headwise.phases.detection import detect
 from headwise.phases.loss_source import loss_source
 
@@ -53,6 +53,59 @@ def test_a_spike_of_one_look_is_no_climb() -> None:
     curve = FALL.copy()
     curve[20] += 5
     assert climbs_of(curve) == []
+
+
+UP = np.array([*np.linspace(5, 1, 30), 3, 3.1, 3.2, 3.3, 3.2, *[2.9, 2.91] * 5])
+"""A loss that falls to 1 and climbs to about 3, where it stays; the climb begins after look 29."""
+
+
+def only_climb(curve: np.ndarray) -> Climb:
+    source = loss_source(run_of(curve))
+    assert not isinstance(source, str)
+    (climb,) = find_climbs(source)
+    return climb
+
+
+@pytest.mark.parametrize("look", range(30, len(UP) - 1))
+@pytest.mark.parametrize("size", [17.0, 3.0, -17.0])
+def test_a_spike_in_a_climb_is_not_its_height(look: int, size: float) -> None:
+    """Found without spikes, it was told with what was measured at its top: "climbs from 1 to 20"."""
+    curve = UP.copy()
+    curve[look] += size
+    climb = only_climb(curve)
+    assert climb.low == pytest.approx(1)
+    assert climb.high == pytest.approx(3.2, abs=0.15)
+    assert climb.start in (290, 300), "a look later where the spike hides that the loss has climbed"
+    assert climb.top != 10 * look
+    assert climb.back is None
+
+
+def test_a_spike_before_a_climb_is_not_where_it_begins() -> None:
+    curve = np.insert(UP, 30, -5.0)
+    climb = only_climb(curve)
+    assert (climb.start, climb.low) == (290, pytest.approx(1))
+    assert climb.high == pytest.approx(3.2, abs=0.1)
+
+
+def test_several_spikes_side_by_side() -> None:
+    assert only_climb(np.insert(UP, 32, [20.0, -5.0])).high == pytest.approx(3.2, abs=0.2)
+    assert only_climb(np.insert(UP, 32, [20.0, 3.1, 15.0])).high == pytest.approx(3.2, abs=0.2)
+    assert only_climb(np.insert(UP, 31, [20.0, 3.1, 15.0])).high == pytest.approx(3.2, abs=0.2)
+
+
+@pytest.mark.parametrize("e_folding", [2, 5, 20])
+@pytest.mark.parametrize("looks", [6, 40])
+def test_the_first_look_after_a_training_is_started_over_is_no_spike(e_folding: int, looks: int) -> None:
+    """It is higher than both looks beside it, as a spike is, but by less than the loss has jumped."""
+    fall = 3.0 * np.exp(-np.arange(looks) / e_folding) + 0.5
+    climb = only_climb(np.concatenate([fall, fall]))
+    assert (climb.low, climb.high) == pytest.approx((fall[-1], fall[0]))
+    assert climb.top == 10 * looks
+
+
+def test_a_peak_is_as_high_as_it_was_measured() -> None:
+    """It lasts a single look, but does not stand far above the looks beside it."""
+    assert only_climb(np.concatenate([FALL, FALL[-1] + [1.0, 2.5, 4.0, 3.2, 2.0, 1.0]])).high == FALL[-1] + 4.0
 
 
 def test_overfitting_is_a_climb_that_does_not_come_back() -> None:

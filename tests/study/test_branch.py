@@ -18,8 +18,9 @@ from headwise.core.errors import ConfigError, CorruptData, Interrupted
 from headwise.model import kernel
 from headwise.store import RunDirectory
 from headwise.study.branch import branch, branch_config
-from headwise.study.branch_start import way_to
+from headwise.study.branch_start import begin_branch, way_to
 from headwise.study.config import RunConfig
+from headwise.study.prepared_run import PreparedRun
 from headwise.study.run_location import run_location
 from headwise.study.runner import execute
 
@@ -138,6 +139,21 @@ def test_two_actions_of_the_same_words_hold_what_each_took(parent: RunDirectory)
     [third] = branch(second.branches[0].run, 14, progress="off").branches
     assert len(third.held) == 2
     assert_continues(RunDirectory(third.run), RunDirectory(second.branches[0].run), 14)
+
+
+def test_means_are_taken_with_what_the_parent_holds(tmp_path: Path) -> None:
+    """A second block that reads nothing writes nothing; the means were those of a model with its first block whole."""
+    whole = execute(parent_config("reference", model__blocks=2, model__init_values="xavier"), tmp_path)
+    [silent] = branch(whole.path, 9, do=["ablate:blocks=1"], progress="off").branches
+    action = ["ablate:heads=1:blocks=2:put=mean"]
+    taken = []
+    for run in (whole, RunDirectory(silent.run)):
+        prepared = PreparedRun(branch_config(run, 12, do=action), {})
+        begin_branch(prepared, run, notify=lambda line: None)
+        assert prepared.held is not None
+        taken.append(prepared.held.constants()["held.0.1.0"])
+    assert np.abs(taken[0]).max() > 0.01
+    assert not taken[1].any()
 
 
 def test_a_branch_as_it_was_named_before_anything_could_go_on(parent: RunDirectory) -> None:

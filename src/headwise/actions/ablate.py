@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from headwise.actions.action import HeldAction, learned_stream
+from headwise.actions.action import HeldAction, Place, learned_stream
 
 if TYPE_CHECKING:
+    from torch import Tensor
+
     from headwise.actions.overrides import Override
     from headwise.actions.subject import Subject
     from headwise.model.config import ModelConfig
@@ -16,7 +18,7 @@ class Ablate(HeldAction):
     """`ablate:heads=2`, `ablate:heads=2:put=mean`
 
     - forward: the head writes zero, or at every position the mean of what it wrote at the step of the branch, over
-      the test sequences and the positions that are computed
+      the test sequences and the positions that are computed, in the model with all that is held on other heads
     - gradient: zero for all weights of the head, so it does not enter the norm that clipping looks at
     - weight decay and moments: go on without a gradient, so the idle weights shrink and the moments fade
 
@@ -36,19 +38,20 @@ class Ablate(HeldAction):
             return "dropped attention would change the mean"
         return learned_stream(self, model)
 
-    def edit(self, subject: Subject, *, index: int) -> None:
-        if self.put == "mean":
-            from headwise.actions.means import mean_written
+    def takes_means(self) -> bool:
+        return self.put == "mean"
 
-            for (block, head), written_O in mean_written(subject, self.places(subject.decoder.config)).items():
-                subject.constants[f"{index}.{block}.{head}"] = written_O
+    def measured(self, subject: Subject) -> dict[Place, Tensor]:
+        from headwise.actions.means import mean_written
+
+        return mean_written(subject, self.places(subject.decoder.config))
 
     def overrides(self, subject: Subject, *, index: int) -> list[Override]:
         from headwise.actions.overrides import Override
 
         return [
-            Override(block, head, silent=True, written_O=subject.constants.get(f"{index}.{block}.{head}"))
-            for block, head in self.places(subject.decoder.config)
+            Override(*place, silent=True, written_O=subject.held(index, place) if self.put == "mean" else None)
+            for place in self.places(subject.decoder.config)
         ]
 
     def gradients(self, subject: Subject) -> None:

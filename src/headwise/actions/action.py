@@ -1,17 +1,19 @@
-"""What every action is: a checked record with up to four moments at which it acts on a training.
+"""What every action is: a checked record with up to five moments at which it acts on a training.
 
-    edit             once, at the step of the branch: weights and moments are changed, constants are taken
+    edit             once, at the step of the branch: weights and moments are changed
+    measured         once, at the step of the branch: the means that are held from then on are taken
     overrides        during every forward and backward pass: attention or what a head writes is replaced
     gradients        after every backward pass, before the norm that clipping looks at is taken
     keep, after_step around every step of the optimiser
 
-An action that does nothing at a moment does not write its method. The last three belong to actions that hold something
-(`HeldAction`); they end at `until`. Nothing here imports torch, so that texts are checked without waiting for it.
+An action that does nothing at a moment does not write its method. All but the first belong to actions that hold
+something (`HeldAction`), until `until`. Nothing here imports torch, so that texts are checked without waiting for it.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field
 
@@ -19,6 +21,8 @@ from headwise.core.config import Config
 from headwise.task.config import group_lags
 
 if TYPE_CHECKING:
+    from torch import Tensor
+
     from headwise.actions.overrides import Override
     from headwise.actions.subject import Subject
     from headwise.model.config import ModelConfig
@@ -30,6 +34,9 @@ Part = Literal["attention", "values", "all"]
 Number = Annotated[int, Field(ge=1)]
 Numbers = tuple[Number, ...]
 
+Place = tuple[int, int]
+"""Block and head, counted from 0."""
+
 
 class Action(Config):
     """One action on some heads of some blocks, both counted from 1; without `blocks` it acts in every block."""
@@ -39,11 +46,16 @@ class Action(Config):
     heads: Numbers | Literal["all"] = "all"
     blocks: Numbers | Literal["all"] = "all"
 
-    def places(self, model: ModelConfig) -> list[tuple[int, int]]:
+    def places(self, model: ModelConfig) -> list[Place]:
         """The (block, head) pairs that are meant, counted from 0."""
         blocks = range(1, model.blocks + 1) if self.blocks == "all" else self.blocks
         heads = range(1, model.heads + 1) if self.heads == "all" else self.heads
         return [(block - 1, head - 1) for block in blocks for head in heads]
+
+    def within(self, blocks: Sequence[int]) -> Self:
+        """The same action in those of its blocks that are among these, counted from 0; it may have none left."""
+        left = tuple(block + 1 for block in blocks if self.blocks == "all" or block + 1 in self.blocks)
+        return self.changed({"blocks": left})
 
     def check(self, model: ModelConfig, task: TaskConfig) -> None:
         """ValueError unless the heads and blocks that are named exist."""
@@ -55,7 +67,7 @@ class Action(Config):
             check_number(self, what, max(named), most)
 
     def edit(self, subject: Subject, *, index: int) -> None:
-        """Change weights and moments once, and take what is held later; `index` is the place among the actions."""
+        """Change weights and moments once; `index` is the place among the actions."""
 
     def to_text(self) -> str:
         """The action as it is written: its name and every key that is not at its default."""
@@ -82,6 +94,14 @@ class HeldAction(Action):
     def only_on_reference(self, model: ModelConfig) -> str | None:
         """Why only the reference path computes this action, in a few words; `None` if every path does."""
         return None
+
+    def takes_means(self) -> bool:
+        """Whether it holds means of the model at the step of the branch."""
+        return False
+
+    def measured(self, subject: Subject) -> dict[Place, Tensor]:
+        """The means that it holds, of each head that it names, in the model as it is put now."""
+        return {}
 
     def overrides(self, subject: Subject, *, index: int) -> list[Override]:
         """What is replaced in the forward pass."""

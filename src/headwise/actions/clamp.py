@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, ClassVar
 
 from pydantic import field_validator
 
-from headwise.actions.action import HeldAction, check_group, learned_stream
+from headwise.actions.action import HeldAction, Place, check_group, learned_stream
 from headwise.actions.patterns import group_pattern, uniform_pattern
 
 if TYPE_CHECKING:
+    from torch import Tensor
+
     from headwise.actions.overrides import Override
     from headwise.actions.subject import Subject
     from headwise.model.config import ModelConfig
@@ -21,7 +23,8 @@ class Clamp(HeldAction):
     """`clamp:heads=1:to=group2`, `clamp:to=uniform`, `clamp:heads=1:to=past`
 
     - forward: the attention of the head is a group's ideal pattern (its lags with their weights α), even over all
-      that a query sees, or `past`: its own mean over the test sequences at the step of the branch, query by query
+      that a query sees, or `past`: its own mean over the test sequences at the step of the branch, query by query, in
+      the model with all that is held on other heads
     - gradient: zero for the weights of its attention, so it does not enter the norm that clipping looks at; its
       values learn on
     - weight decay and moments of its attention: go on without a gradient
@@ -50,12 +53,13 @@ class Clamp(HeldAction):
             return "no scores of its attention have exactly this pattern"
         return learned_stream(self, model)
 
-    def edit(self, subject: Subject, *, index: int) -> None:
-        if self.to == "past":
-            from headwise.actions.means import mean_attention
+    def takes_means(self) -> bool:
+        return self.to == "past"
 
-            for (block, head), pattern_SS in mean_attention(subject, self.places(subject.decoder.config)).items():
-                subject.constants[f"{index}.{block}.{head}"] = pattern_SS
+    def measured(self, subject: Subject) -> dict[Place, Tensor]:
+        from headwise.actions.means import mean_attention
+
+        return mean_attention(subject, self.places(subject.decoder.config))
 
     def overrides(self, subject: Subject, *, index: int) -> list[Override]:
         from headwise.actions.overrides import Override
@@ -66,8 +70,8 @@ class Clamp(HeldAction):
         elif self.to != "past":
             fixed = group_pattern(subject.task, decoder, int(self.to.removeprefix("group")))
         return [
-            Override(block, head, pattern_SS=subject.constants[f"{index}.{block}.{head}"] if fixed is None else fixed)
-            for block, head in self.places(decoder.config)
+            Override(*place, pattern_SS=subject.held(index, place) if fixed is None else fixed)
+            for place in self.places(decoder.config)
         ]
 
     def gradients(self, subject: Subject) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -15,12 +15,21 @@ from headwise.actions.overrides import Override, applied, combined
 from headwise.actions.subject import Subject
 from headwise.core.errors import ConfigError
 from headwise.model.config import ModelConfig
+from headwise.model.decoder import Decoder
 from headwise.model.engine import AttentionSummary, Engine, Visit
 
 PREFIX = "held."
 """Of the arrays in a checkpoint that belong to actions."""
 
 NONE: Mapping[str, np.ndarray] = {}
+
+
+class _Taking(NamedTuple):
+    """An action that takes means, with the weights at its turn: edits given before it are done, later ones are not."""
+
+    number: int
+    action: HeldAction
+    weights: list[torch.Tensor]
 
 
 class Held:
@@ -39,7 +48,7 @@ class Held:
         subject.optimiser.register_step_post_hook(lambda *given: self._after_step())
 
     def begin(self, arrays: Mapping[str, np.ndarray] = NONE, numbers: Sequence[int] = ()) -> None:
-        """At the step of the branch: take over what goes on, then every action's edit, in order.
+        """At the step of the branch: take over what goes on, do every action's edit in order, and take means.
 
         `arrays` are those of the parent's state and `numbers` those that the actions that go on have there.
         """
@@ -48,10 +57,17 @@ class Held:
             number, _, place = name.partition(".")
             if int(number) in numbers:
                 self.subject.constants[f"{own + numbers.index(int(number))}.{place}"] = value
+        decoder = self.subject.decoder
+        taking: list[_Taking] = []
         with torch.no_grad():
             for index, action in self.actions:
-                if index < own:
-                    action.edit(self.subject, index=index)
+                if index >= own:
+                    continue
+                action.edit(self.subject, index=index)
+                if isinstance(action, HeldAction) and action.takes_means():
+                    weights = [parameter.detach().clone() for parameter in decoder.parameters()]
+                    taking.append(_Taking(index, action, weights))
+            self._take_means(taking)
 
     def resume(self, arrays: Mapping[str, np.ndarray], step: int) -> None:
         """Go on after this many steps with the constants that a checkpoint kept."""
@@ -81,6 +97,23 @@ class Held:
                 if parameter.grad is None:
                     parameter.grad = torch.zeros_like(parameter)
 
+    def _take_means(self, taking: Sequence[_Taking]) -> None:
+        """Every mean in the model that the branch is: with all that is held on other heads, in whatever order given.
+
+        What is held reaches a head through the blocks before its own, and only from there, so means are taken block by
+        block: those that are held before a head are known when it is measured. What is held on the head itself is not
+        in force: its mean is that of its own attention.
+        """
+        decoder, steered = self.subject.decoder, self._steered() is not None
+        for block in range(decoder.config.blocks):
+            before = combined(decoder, self._replaced(range(block)))
+            for number, action, weights in taking:
+                here = action.within([block])
+                if not here.places(decoder.config):
+                    continue
+                with _put(decoder, weights), applied(decoder, before, steered=steered):
+                    self.subject.hold(number, here.measured(self.subject))
+
     def _before_step(self) -> None:
         self._kept = [(action, action.keep(self.subject)) for _, action in self._active()]
 
@@ -96,9 +129,17 @@ class Held:
         active = self._active()
         key = tuple(index for index, _ in active)
         if key not in self._made:
-            found = [o for index, action in active for o in action.overrides(self.subject, index=index)]
-            self._made[key] = combined(self.subject.decoder, found)
+            decoder = self.subject.decoder
+            self._made[key] = combined(decoder, self._replaced(range(decoder.config.blocks)))
         return self._made[key]
+
+    def _replaced(self, blocks: Sequence[int]) -> list[Override]:
+        """What every action that holds now replaces in some of the blocks, in their order."""
+        return [
+            override
+            for index, action in self._active()
+            for override in action.within(blocks).overrides(self.subject, index=index)
+        ]
 
     def _active(self) -> list[tuple[int, HeldAction]]:
         return [(i, a) for i, a in self.actions if isinstance(a, HeldAction) and a.active(self.now)]
@@ -113,6 +154,19 @@ class Held:
             for name, value in arrays.items()
             if name.startswith(PREFIX)
         }
+
+
+@contextmanager
+def _put(decoder: Decoder, weights: Sequence[torch.Tensor]) -> Iterator[None]:
+    """The model with these weights; afterwards it has its own again."""
+    own = [parameter.detach().clone() for parameter in decoder.parameters()]
+    try:
+        for parameter, value in zip(decoder.parameters(), weights, strict=True):
+            parameter.copy_(value)
+        yield
+    finally:
+        for parameter, value in zip(decoder.parameters(), own, strict=True):
+            parameter.copy_(value)
 
 
 def reference_reason(actions: Sequence[Action], model: ModelConfig) -> str | None:

@@ -8,13 +8,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from headwise.actions.action import Place
 from headwise.actions.patterns import uniform_pattern
 from headwise.actions.subject import Subject
 from headwise.model.decoder import Attention
 from headwise.model.engine import chunks
-
-Place = tuple[int, int]
-"""Block and head, counted from 0."""
 
 AT_A_TIME = 256
 

@@ -59,7 +59,8 @@ GLOSSARY: dict[str, str] = {
     "claim": "Something that the paper says, with a test whose limit was fixed before the runs that it judges; its "
     "verdict is the answer.",
     "branch": "A run that goes on from a step of another run with something done to its heads. In a sham nothing is "
-    "done but that other batches follow: what chance alone does.",
+    "done, so that it equals that run bit for bit; the sham of a causal claim is given other batches as well, which "
+    "shows what chance alone does.",
 }
 """Every word with its meaning, in an order in which each can be read after those before it."""
 

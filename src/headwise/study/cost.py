@@ -6,9 +6,11 @@ from collections.abc import Sequence
 
 from headwise.measure.ablations import ablations
 from headwise.measure.config import MeasureConfig
+from headwise.model.handled import not_handled
 from headwise.study.config import RunConfig, stream_size
 
-# Nanoseconds on one core of a common server processor, kernel path; within a factor of two elsewhere.
+# Nanoseconds on one core of a common server processor, on the kernel path where no other is named; within a factor of
+# two elsewhere.
 PER_SCORE = 1.0
 PER_PRODUCT = 0.025
 PER_WINDOW = 900.0
@@ -22,6 +24,12 @@ PER_STEP_AND_WEIGHT = 75.0
 SLOWER_ON_REFERENCE = 12.0
 REFERENCE_PER_POSITION = 12e-3
 """On the reference path, for every position and squared size of the stream, where no table serves a block."""
+REFERENCE_PER_WINDOW = 30_000.0
+"""On the reference path a window, however short, goes through every operation of a block."""
+SLOWER_ON_TORCH = 3.5
+"""The torch path, where tables serve its only block; elsewhere it is nearer to the reference..."""
+TORCH_OF_REFERENCE = 0.8
+"""...and takes this share of it."""
 EVALUATION_SHARE = 0.5
 READ_OUT = 0.4
 """Share of a pass that is left after the heads of the last block, where head importance takes a head out."""
@@ -29,7 +37,10 @@ START_SECONDS = 4.0
 
 
 def estimate_seconds(config: RunConfig) -> float:
-    """Seconds of one run on one core, its restricted-context models not included."""
+    """Seconds of one run on one core, its restricted-context models not included.
+
+    The path is the one that is asked for; `auto` is taken for the kernel, which it is unless a machine has none.
+    """
     task, model, train = config.task, config.model, config.train
     positions = model.window or task.w + task.T - 1
     queries = 1 if model.window else task.T
@@ -39,11 +50,7 @@ def estimate_seconds(config: RunConfig) -> float:
     products = scores * writes + queries * (2 * writes * model.mlp + (writes * task.d if writes != task.d else 0))
     first = 3 * PER_SCORE * scores + 3 * PER_PRODUCT * products
     later = 3 * PER_SCORE * model.heads * positions**2 + 3 * PER_PRODUCT * positions * _weights_of_a_block(config)
-    on_reference = rows * SLOWER_ON_REFERENCE * first
-    if model.blocks > 1 or model.norm == "pre":
-        on_reference = model.blocks * (
-            on_reference + rows * REFERENCE_PER_POSITION * positions * stream_size(config) ** 2
-        )
+    on_reference = _on_reference(config, first)
     dropped = bool(model.dropout.embedding)
     if model.norm == "pre":
         first = later if dropped else PAIRED_TABLES * first
@@ -51,14 +58,33 @@ def estimate_seconds(config: RunConfig) -> float:
         first += positions * PER_DROPPED_POSITION * model.width / 255
     nanoseconds = rows * (first + (model.blocks - 1) * later + (PER_WINDOW if model.window else 0.0))
     fixed = 0.0
-    if model.embedding == "learned":
+    path = "reference" if not_handled(model) is not None else config.compute.path
+    if path == "reference":
+        nanoseconds = on_reference
+    elif path == "torch":
+        tables = model.blocks == 1 and model.norm != "pre" and not dropped
+        nanoseconds = SLOWER_ON_TORCH * nanoseconds if tables else TORCH_OF_REFERENCE * on_reference
+    if model.embedding == "learned" and path != "reference":
         fixed = 1e-9 * PER_STEP_AND_WEIGHT * model.heads * model.width**2
     per_sequence = 1e-9 * nanoseconds
     evaluations = evaluation_count(config.measure, train.steps)
     evaluated = evaluations * config.measure.test_samples * EVALUATION_SHARE
-    # Of a step on the reference path a pass without gradients is a third.
+    # Heads are taken out on the reference path, whichever trains; of a step a pass without gradients is a third there.
     ablated = importance_passes(config) * config.measure.test_samples * 1e-9 * on_reference / 3
     return START_SECONDS + train.steps * fixed + per_sequence * (train.steps * train.batch + evaluated) + ablated
+
+
+def _on_reference(config: RunConfig, first: float) -> float:
+    """Nanoseconds of a step for each sequence on the reference path; `first` are those of a block with tables."""
+    model = config.model
+    positions = model.window or config.task.w + config.task.T - 1
+    if model.window:
+        block = REFERENCE_PER_WINDOW + 3 * PER_PRODUCT * positions * _weights_of_a_block(config)
+        return config.task.T * model.blocks * block
+    if model.blocks > 1 or model.norm == "pre":
+        without_tables = REFERENCE_PER_POSITION * positions * stream_size(config) ** 2
+        return model.blocks * (SLOWER_ON_REFERENCE * first + without_tables)
+    return SLOWER_ON_REFERENCE * first
 
 
 def _weights_of_a_block(config: RunConfig) -> float:
