@@ -45,7 +45,9 @@ def test_a_stored_table_is_of_the_present_levels(path: Path) -> None:
             assert float(measured) - level.published == pytest.approx(
                 float(off), abs=0.01 * abs(float(measured)) + 0.01
             )
-            assert matches.startswith("yes" if level.within(level.published + float(off)) else "no")
+            # The table has two digits: a value at the limit may lie on either side of it.
+            possible = {level.within(level.published + float(off) + rounded) for rounded in (-0.005, 0.0, 0.005)}
+            assert matches.startswith("yes") in possible
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
