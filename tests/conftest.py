@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
@@ -43,6 +44,12 @@ def tiny(name: str = "minimal", **updates: object) -> RunConfig:
 
 
 __all__ = ["MeasureConfig", "Schedule", "tiny"]
+
+
+def pytest_configure() -> None:
+    """A shell that starts the suite behind `&` has interrupts ignored; tests send them."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def shorten_fits(patch: pytest.MonkeyPatch) -> None:
