@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import torch
 
-from headwise.model.config import FOUR_SITES, FULL_PUBLISHED, FULL_TEXT, MINIMAL_PUBLISHED, DropoutConfig, ModelConfig
+from headwise.model.config import FULL_PUBLISHED, FULL_TEXT, MINIMAL_PUBLISHED, DropoutConfig, ModelConfig
 from headwise.model.decoder import Decoder
 
 SMALL = {"width": 12, "heads": 3, "mlp": 10}
 EVERYWHERE = DropoutConfig(attention=0.2, attention_branch=0.3, mlp=0.25, mlp_branch=0.1)
 TEXT = FULL_TEXT.changed(SMALL)
-PUBLISHED = FULL_PUBLISHED.changed({**SMALL, "dropout": FOUR_SITES})
+PUBLISHED = FULL_PUBLISHED.changed(SMALL)
 MINIMAL = MINIMAL_PUBLISHED
 WIDE = {"width": 150, "mlp": 70}
 """More columns than the kernel works on at a time, and not a whole number of times as many."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from headwise.model import kernel
-from headwise.model.config import FOUR_SITES, FULL_PUBLISHED, FULL_TEXT, MINIMAL_PUBLISHED, ModelConfig
+from headwise.model.config import FULL_PUBLISHED, FULL_TEXT, MINIMAL_PUBLISHED, ModelConfig
 from headwise.model.cost import SECONDS, cost, work
 from headwise.model.decoder import Decoder
 from headwise.model.folded import output_place
@@ -14,7 +14,7 @@ from headwise.model.plan import MOST_ELEMENTS, Plan, batch_sizes, plan, possible
 pytestmark = pytest.mark.skipif(kernel.missing() is not None, reason=str(kernel.missing()))
 
 
-DROPPED = FULL_PUBLISHED.changed({"dropout": FOUR_SITES})
+DROPPED = FULL_PUBLISHED
 
 
 @pytest.fixture(autouse=True, params=sorted(SECONDS))

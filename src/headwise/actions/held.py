@@ -184,9 +184,11 @@ class HeldEngine:
         self.engine, self.held = engine, held
         self.decoder, self.name = engine.decoder, engine.name
 
-    def loss_and_gradients(self, inputs: torch.Tensor, targets: torch.Tensor, *, step: int) -> float:
+    def loss_and_gradients(
+        self, inputs: torch.Tensor, targets: torch.Tensor, *, step: int, dropout: bool = True
+    ) -> float:
         with self.held.overriding():
-            loss = self.engine.loss_and_gradients(inputs, targets, step=step)
+            loss = self.engine.loss_and_gradients(inputs, targets, step=step, dropout=dropout)
         self.held.complete_gradients()
         self.held.change_gradients()
         return loss

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from headwise.bench.plain import Plain, PlainMinimal, plain_evaluation, plain_model, plain_step
 from headwise.model.compute import ComputeConfig
-from headwise.model.config import FOUR_SITES, FULL_PUBLISHED, FULL_TEXT, MINIMAL_PUBLISHED, ModelConfig
+from headwise.model.config import FULL_PUBLISHED, FULL_TEXT, MINIMAL_PUBLISHED, ModelConfig
 from headwise.model.decoder import Decoder
 from headwise.model.engine import Engine
 from headwise.model.initialise import initialise
@@ -60,7 +60,7 @@ def paper_sizes(case: Name, *, batch: int = 3000) -> Sizes:
         if case == "two_minimal_blocks":
             return Sizes(model.changed({"blocks": 2}), batch=batch)
         return Sizes(model, w=6, batch=batch)
-    model = FULL_PUBLISHED.changed({"dropout": FOUR_SITES}) if case in DROPPED_EMBEDDINGS else FULL_TEXT
+    model = FULL_PUBLISHED if case in DROPPED_EMBEDDINGS else FULL_TEXT
     if case == "two_blocks":
         model = model.changed({"blocks": 2})
     if case in ("pre_norm", "pre_norm_embedding_dropout"):

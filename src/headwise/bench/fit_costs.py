@@ -17,7 +17,7 @@ from scipy.optimize import nnls
 from headwise.bench.cases import CHUNK, SEED, Sizes, prepared
 from headwise.bench.levels import limited_to
 from headwise.model import kernel
-from headwise.model.config import FOUR_SITES, FULL_PUBLISHED, FULL_TEXT, MINIMAL_PUBLISHED
+from headwise.model.config import FULL_PUBLISHED, FULL_TEXT, MINIMAL_PUBLISHED
 from headwise.model.cost import Work, work
 from headwise.model.folded_blocks import Source
 from headwise.model.kernel_engine import KernelEngine
@@ -28,7 +28,7 @@ REPEATS = 3
 MOST_PAIRS = 8000
 LEARNING = {"init": "xavier", "init_scale": 1.0, "init_values": "xavier"}
 MINIMAL = MINIMAL_PUBLISHED.changed(LEARNING)
-DROPPED = FULL_PUBLISHED.changed({"dropout": FOUR_SITES})
+DROPPED = FULL_PUBLISHED
 SETTINGS = (
     Sizes(FULL_TEXT, batch=300),
     Sizes(FULL_TEXT, batch=60),

@@ -35,8 +35,11 @@ class Engine(Protocol):
         """The module whose parameters are trained."""
         ...
 
-    def loss_and_gradients(self, inputs: Tensor, targets: Tensor, *, step: int) -> float:
-        """Mean cross-entropy of a batch, with dropout; leaves its gradient in every parameter's `.grad`."""
+    def loss_and_gradients(self, inputs: Tensor, targets: Tensor, *, step: int, dropout: bool = True) -> float:
+        """Mean cross-entropy of a batch; leaves its gradient in every parameter's `.grad`.
+
+        Without `dropout` nothing is dropped in this step, whatever the model's rates are.
+        """
         ...
 
     def evaluate(self, inputs: Tensor, *, counted: int, visit: Visit) -> AttentionSummary:

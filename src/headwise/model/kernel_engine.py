@@ -61,16 +61,19 @@ class KernelEngine:
         """Set to zeros of `kernel.STAGES`: training steps on one thread then add up where their time goes."""
         self._library = kernel.library()
         self._sums: GradientSums | None = None
-        self._plans: dict[tuple[int, int, bool, int | None, str], Plan] = {}
+        self._plans: dict[tuple[int, int, bool, int | None, bool, str], Plan] = {}
 
-    def loss_and_gradients(self, inputs: Tensor, targets: Tensor, *, step: int) -> float:
-        rates, decoder = self.decoder.config.dropout, self.decoder
+    def loss_and_gradients(self, inputs: Tensor, targets: Tensor, *, step: int, dropout: bool = True) -> float:
+        decoder = self.decoder
+        rates = decoder.config.dropout if dropout else DropoutConfig()
         decoder.zero_grad()
         inputs, targets = inputs.contiguous(), targets.contiguous()
         count, queries = targets.shape
         tokens, inputs = seen_tokens(inputs, decoder.dictionary) or (None, inputs)
         token_rows = decoder.dictionary if tokens is None else len(tokens)
-        source, output = self.planned(batch=count, queries=queries, training=True, tokens=token_rows)
+        source, output = self.planned(
+            batch=count, queries=queries, training=True, tokens=token_rows, dropout=dropout
+        )
         folded = fold_blocks(decoder, queries, source=source, rates=rates, output=output, tokens=tokens)
         weights = [FoldedBlock(*(w.detach() if w.requires_grad else w for w in block)) for block in folded]
         model = KernelModel(
@@ -149,13 +152,15 @@ class KernelEngine:
         ]
         return AttentionSummary(torch.stack(seen) / inputs.shape[0], entropy_LH / (inputs.shape[0] * counted))
 
-    def planned(self, *, batch: int, queries: int, training: bool, tokens: int | None = None) -> Plan:
+    def planned(
+        self, *, batch: int, queries: int, training: bool, tokens: int | None = None, dropout: bool = True
+    ) -> Plan:
         """How a batch of these sizes is computed; `tokens` have rows in tables, by default all.
 
         Kept from step to step: planning takes a tenth of a step of 64 sequences of a minimal model.
         """
         level = kernel.LEVELS[self._library.headwise_level()]
-        sizes = batch, queries, training, tokens, level
+        sizes = batch, queries, training, tokens, dropout, level
         if sizes not in self._plans:
             self._plans[sizes] = plan(
                 self.decoder,
@@ -163,6 +168,7 @@ class KernelEngine:
                 queries=queries,
                 chunk=self.chunk,
                 training=training,
+                dropout=dropout,
                 tokens=tokens,
                 source=self.source,
                 output=self.output,

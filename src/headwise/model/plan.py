@@ -31,9 +31,9 @@ class Plan(NamedTuple):
     output: Output
 
 
-def possible(model: ModelConfig, *, training: bool) -> tuple[Source, ...]:
+def possible(model: ModelConfig, *, training: bool, dropout: bool = True) -> tuple[Source, ...]:
     """What the first block's attention can read: no table holds dropped inputs, and only pairs of rows a norm."""
-    dropped = training and threshold(model.dropout.embedding) > 0
+    dropped = training and dropout and threshold(model.dropout.embedding) > 0
     if model.norm == "pre":
         return ("dense",) if dropped else ("pairs", "dense")
     return ("dropped", "dense") if dropped else ("tables", "sums", "pairs", "dense")
@@ -46,6 +46,7 @@ def plan(
     queries: int,
     chunk: int,
     training: bool,
+    dropout: bool = True,
     tokens: int | None = None,
     source: Source | None = None,
     output: Output | None = None,
@@ -53,11 +54,11 @@ def plan(
 ) -> Plan:
     """The cheapest plan for a batch; `source` and `output` fix a part of it where they are possible.
 
-    `tokens` have rows in tables, by default all of the dictionary; `level` is the kernel's instruction level, by
-    default the one in use.
+    A training step without `dropout` drops nothing, whatever the model's rates are. `tokens` have rows in tables, by
+    default all of the dictionary; `level` is the kernel's instruction level, by default the one in use.
     """
     model = decoder.config
-    sources = possible(model, training=training)
+    sources = possible(model, training=training, dropout=dropout)
     if source in sources:
         sources = (source,)
     sizes = batch_sizes(decoder, batch=batch, queries=queries, chunk=chunk, training=training, tokens=tokens)

@@ -19,11 +19,11 @@ class ReferenceEngine:
     def __init__(self, decoder: Decoder, *, dropout_seed: int, chunk: int) -> None:
         self.decoder, self.dropout_seed, self.chunk = decoder, dropout_seed, chunk
 
-    def loss_and_gradients(self, inputs: Tensor, targets: Tensor, *, step: int) -> float:
+    def loss_and_gradients(self, inputs: Tensor, targets: Tensor, *, step: int, dropout: bool = True) -> float:
         self.decoder.zero_grad()
         total = 0.0
         for part in chunks(inputs.shape[0], self.chunk):
-            masks = DropoutMasks(seed=self.dropout_seed, step=step, first=part.start)
+            masks = DropoutMasks(seed=self.dropout_seed, step=step, first=part.start) if dropout else None
             logits, _ = self.decoder(inputs[part], targets.shape[1], masks)
             loss = functional.cross_entropy(logits.flatten(0, 1), targets[part].flatten(), reduction="sum")
             torch.autograd.backward(loss / targets.numel())

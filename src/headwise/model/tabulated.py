@@ -43,14 +43,15 @@ class TabulatedEngine:
         self.decoder, self.dropout_seed, self.chunk = decoder, dropout_seed, chunk
         self._attention = TableAttention(decoder)
 
-    def loss_and_gradients(self, inputs: Tensor, targets: Tensor, *, step: int) -> float:
-        return sum(self.summed_losses(inputs, targets, step=step).tolist(), 0.0) / targets.numel()
+    def loss_and_gradients(self, inputs: Tensor, targets: Tensor, *, step: int, dropout: bool = True) -> float:
+        losses = self.summed_losses(inputs, targets, step=step, dropout=dropout)
+        return sum(losses.tolist(), 0.0) / targets.numel()
 
-    def summed_losses(self, inputs: Tensor, targets: Tensor, *, step: int) -> Tensor:
+    def summed_losses(self, inputs: Tensor, targets: Tensor, *, step: int, dropout: bool = True) -> Tensor:
         """The summed loss of each chunk, left on the device: nothing here waits for it. Leaves the gradients."""
         self.decoder.zero_grad()
         looked, roots = None, []
-        if not self._on_the_stream(training=True):
+        if not self._on_the_stream(dropout=dropout):
             tables = tabulate(self.decoder)
             first_queries = targets.shape[1] if self.decoder.config.blocks == 1 else self.decoder.positions
             roots = [*arranged(self.decoder, tables, first_queries), tables.stream_RO, tables.offset_O]
@@ -59,7 +60,7 @@ class TabulatedEngine:
             looked = Looked(Rows(*leaves[:4]), leaves[4], leaves[5])
         losses: list[Tensor] = []
         for part in chunks(inputs.shape[0], self._size(targets.shape[1])):
-            masks = DropoutMasks(seed=self.dropout_seed, step=step, first=part.start)
+            masks = DropoutMasks(seed=self.dropout_seed, step=step, first=part.start) if dropout else None
             logits, _ = self._forward(looked, inputs[part], targets.shape[1], masks)
             loss = functional.cross_entropy(logits.flatten(0, 1), targets[part].flatten(), reduction="sum")
             torch.autograd.backward(loss / targets.numel())
@@ -73,7 +74,7 @@ class TabulatedEngine:
     def evaluate(self, inputs: Tensor, *, counted: int, visit: Visit) -> AttentionSummary:
         summed = SummedAttention()
         looked = None
-        if not self._on_the_stream(training=False):
+        if not self._on_the_stream(dropout=False):
             tables = tabulate(self.decoder)
             first_queries = counted if self.decoder.config.blocks == 1 else self.decoder.positions
             looked = Looked(arranged(self.decoder, tables, first_queries), tables.stream_RO, tables.offset_O)
@@ -83,10 +84,10 @@ class TabulatedEngine:
             summed.add(attention, counted)
         return summed.mean()
 
-    def _on_the_stream(self, *, training: bool) -> bool:
+    def _on_the_stream(self, *, dropout: bool) -> bool:
         """Whether even the first block reads something that no table holds."""
         config = self.decoder.config
-        return config.norm == "pre" or (training and threshold(config.dropout.embedding) > 0)
+        return config.norm == "pre" or (dropout and threshold(config.dropout.embedding) > 0)
 
     def _size(self, counted: int) -> int:
         """Sequences in a chunk: twice as many of a narrow model, where the number of calls weighs most."""

@@ -15,22 +15,38 @@ from torch import nn
 def state_restored(model: object) -> Iterator[None]:
     """Evaluation mode without gradients inside; afterwards modes and random states are what they were before.
 
+    Hooks that the user's own code has put on the model do run. Buffers that a model changes even in evaluation mode are
+    not restored.
+    """
+    python_state, numpy_state = random.getstate(), np.random.get_state()  # noqa: NPY002
+    try:
+        with (
+            evaluating(model),
+            torch.random.fork_rng(devices=_accelerators(model)),
+            torch.no_grad(),
+            uncompiled(model),
+        ):
+            yield
+    finally:
+        random.setstate(python_state)
+        np.random.set_state(numpy_state)  # noqa: NPY002
+
+
+@contextmanager
+def evaluating(model: object) -> Iterator[None]:
+    """Evaluation mode inside; afterwards every module is in the mode it was in before.
+
     Each module's flag is set by itself: `model.train(mode)` would switch frozen parts on again, and a class may have
-    overridden it. Hooks that the user's own code has put on the model do run. Buffers that a model changes even in
-    evaluation mode are not restored.
+    overridden it.
     """
     learning = [module for module in model.modules() if module.training] if isinstance(model, nn.Module) else []
-    python_state, numpy_state = random.getstate(), np.random.get_state()  # noqa: NPY002
     try:
         for module in learning:
             module.training = False
-        with torch.random.fork_rng(devices=_accelerators(model)), torch.no_grad(), uncompiled(model):
-            yield
+        yield
     finally:
         for module in learning:
             module.training = True
-        random.setstate(python_state)
-        np.random.set_state(numpy_state)  # noqa: NPY002
 
 
 @contextmanager

@@ -33,6 +33,7 @@ YOUNGER_KEYS: tuple[tuple[str, str, Any], ...] = (
     ("measure", "importance", None),
     ("measure", "importance_of", "heads"),
     ("task", "features_digest", None),
+    ("train", "dropout_steps", "all"),
 )
 
 

@@ -8,6 +8,7 @@ draws in a training step are a function of the run's seed and the step, so a run
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,7 @@ from headwise.probe.adapters import find_adapter
 from headwise.probe.adapters.named_modules import NamedModules
 from headwise.probe.block_sums import PLACES
 from headwise.probe.probing import Probe
-from headwise.probe.restored_state import state_restored
+from headwise.probe.restored_state import evaluating, state_restored
 from headwise.probe.roles import all_roles
 from headwise.study.run_decoder import usable_device
 
@@ -76,9 +77,10 @@ class OwnEngine:
         self.adapter: Adapter = find_adapter(module) if attention is None else NamedModules(attention)
         self._probe: Probe | None = None
 
-    def loss_and_gradients(self, inputs: Tensor, targets: Tensor, *, step: int) -> float:
+    def loss_and_gradients(self, inputs: Tensor, targets: Tensor, *, step: int, dropout: bool = True) -> float:
+        """A step without dropout is computed in the module's evaluation mode."""
         self.decoder.zero_grad()
-        with torch.random.fork_rng(devices=[]):
+        with torch.random.fork_rng(devices=[]), nullcontext() if dropout else evaluating(self.decoder):
             torch.manual_seed(integer_seed(self.dropout_seed, Stream.DROPOUT, step))
             logits = self._logits(self.decoder(inputs), inputs)[:, -targets.shape[1] :]
             loss = functional.cross_entropy(logits.flatten(0, 1), targets.flatten())

@@ -21,6 +21,11 @@ def steps_per_pass(config: TrainConfig) -> int:
     return -(-config.samples // config.batch)
 
 
+def drops(config: TrainConfig, step: int) -> bool:
+    """Whether dropout acts in a step (from 0)."""
+    return config.dropout_steps == "all" or step % steps_per_pass(config) == 0
+
+
 def finite_batches(sequences: Tensor, config: TrainConfig, seed: int) -> Batches:
     """Passes over a fixed set, reshuffled for each; the last batch of a pass takes what is left."""
     per_pass = steps_per_pass(config)

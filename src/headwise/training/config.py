@@ -36,6 +36,10 @@ class TrainConfig(Config):
     momentum: Annotated[float, Field(ge=0, lt=1, description="for optimisers that have one")] = 0.0
     options: dict[str, float | int | bool] = Field(default_factory=dict, description="further optimiser arguments")
     clip: Annotated[float | None, Field(gt=0, description="largest gradient norm; none for no clipping")] = 1.0
+    dropout_steps: Annotated[
+        Literal["all", "first-of-pass"],
+        Field(description="first-of-pass: dropout acts in the first step of each pass over the data, not in the others"),
+    ] = "all"
     schedule: Annotated[
         Literal["constant", "plateau"],
         Field(description="plateau: ReduceLROnPlateau stepped once per pass on the validation loss"),

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from headwise.model.engine import Engine
-from headwise.training.batches import steps_per_pass
+from headwise.training.batches import drops, steps_per_pass
 from headwise.training.config import TrainConfig
 from headwise.training.optimisers import MakeOptimiser, made_by, make_optimiser, make_schedule
 
@@ -71,7 +71,9 @@ def advance(
         observe(training)
     while training.step < config.steps:
         inputs, targets = rows(training.step)
-        loss = training.engine.loss_and_gradients(inputs, targets, step=training.step)
+        loss = training.engine.loss_and_gradients(
+            inputs, targets, step=training.step, dropout=drops(config, training.step)
+        )
         norm = torch.nn.utils.clip_grad_norm_(parameters, config.clip if config.clip is not None else math.inf)
         if not (math.isfinite(loss) and math.isfinite(norm)):
             raise Diverged(training.step)

@@ -21,7 +21,7 @@ def full(preset: Preset) -> RunConfig:
             preset=preset,
             task=TaskConfig(w=12, alpha="sum", features=features_of(preset)),
             model=FULL_PUBLISHED,
-            train=TrainConfig(lr=0.003),
+            train=TrainConfig(lr=0.003, dropout_steps="first-of-pass"),
         )
     return RunConfig(
         experiment="full",

@@ -10,7 +10,7 @@ REMOVALS: dict[str, dict[str, object]] = {
     "norm": {"model.norm": "none"},
     "residual": {"model.residual": "off"},
     "mlp": {"model.mlp": 0},
-    "dropout": {"model.dropout": DropoutConfig()},
+    "dropout": {"model.dropout": DropoutConfig(), "train.dropout_steps": "all"},
     "key": {"model.score": "merged", "model.attention_bias": "off"},
 }
 """What each rung switches off; `key` merges the product of key and query matrix into one."""
