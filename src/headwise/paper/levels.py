@@ -1,11 +1,13 @@
 """Numbers read off the published figures, beside the same numbers of our runs.
 
-Published values were read by eye, to about 0.03 nats and 10 steps. A level counts as matched within `NATS` or the share
+Published values were read by eye, to about `READABLE` nats and 10 steps. A level counts as matched within `NATS` or the share
 `SHARE_OF_LEVEL` of it, whichever is more, and a boundary within the share `SHARE` of the published step. On redrawn
 tasks the teacher is another draw: a loss then differs by what its entropy differs.
 
 The figures go to step `DRAWN_TO`, so the end of a longer run is read there. Their first point comes after one step: at
-step 0 every loss is ln 50 (3.91), which no figure shows, and at step 1 it is what they show.
+step 0 every loss is ln 50 (3.91), which no figure shows, and at step 1 it is what they show. The lines that part their
+stages stand where the distance to a stage's predictor begins to rise, so that is where ours are read too; the detector's
+own boundaries, half-way between two predictors, come later.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ import numpy as np
 from headwise.core.predictors import predictor_label
 from headwise.paper.entry import Evidence, Figure
 from headwise.paper.flows import flow_config, solved
-from headwise.paper.quantities import best_index, first_below, passage, prefixes, report_of
+from headwise.paper.quantities import best_index, first_below, passage, prefixes
 from headwise.view.panels import Sheet, Table
 
 if TYPE_CHECKING:
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
 
     from headwise.flow.simulate import SolvedFlow
 
+READABLE = 0.03
 NATS = 0.05
 SHARE_OF_LEVEL = 0.04
 SHARE = 0.12
@@ -37,8 +40,6 @@ LONGER = ("sgd",)
 
 DONE = 0.15
 """Excess loss below which the ablation over m counts as done."""
-
-BOUNDARIES = 2
 
 LEFT = 0.81
 """Excess loss below which a run has left the published first plateau of 0.87: by twice what can be read by eye."""
@@ -67,15 +68,20 @@ class Level:
         return abs(measured - self.published) <= SHARE * self.published
 
 
-def boundary(index: int) -> Measurement:
-    """The end of stage `index` (from 1) in function space, in a run that shows three stages there.
-
-    With fewer boundaries than that it is open which of them is missing.
-    """
+def begins_to_rise(index: int) -> Measurement:
+    """The end of stage `index` (from 1): from here on the distance to its predictor is visibly above its smallest."""
 
     def read(run: xr.Dataset) -> float | None:
-        found = report_of(run).function.boundaries
-        return found[index - 1] if len(found) == BOUNDARIES else None
+        seen = passage(run, prefixes(run))
+        if seen is None:
+            return None
+        above = run["kl"].sel(predictor=seen.names[index - 1]).values - seen.lowest[index - 1] - READABLE
+        last = int(np.flatnonzero(above <= 0)[-1])
+        if last == len(above) - 1:
+            return None
+        step = run["step"].values
+        share = -above[last] / (above[last + 1] - above[last])
+        return float(step[last] + share * (step[last + 1] - step[last]))
 
     return read
 
@@ -137,8 +143,8 @@ def best_step(run: xr.Dataset) -> float:
 
 def _stages(experiment: str, first: float, second: float) -> tuple[Level, Level]:
     return (
-        Level(experiment, "end of stage 1", first, "steps", boundary(1)),
-        Level(experiment, "end of stage 2", second, "steps", boundary(2)),
+        Level(experiment, "end of stage 1", first, "steps", begins_to_rise(1)),
+        Level(experiment, "end of stage 2", second, "steps", begins_to_rise(2)),
     )
 
 
