@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import itertools
 import math
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
 from headwise.core.config import Config
 
@@ -60,6 +60,10 @@ class FlowConfig(Config):
     noise_scale: Annotated[
         float | None, Field(ge=0, description="deviation (logit, s-std) or variance (s-cov); 1e-3, 1e-6, 1e-6 if unset")
     ] = None
+    noise_draw: Annotated[
+        Literal["seed", "figure"],
+        Field(description="figure: the numbers that the published figure drew, whatever the seed"),
+    ] = "seed"
     values: Annotated[Literal["zero", "gaussian"], Field(description="V(0): zero, or Gaussian of norm value_scale")] = (
         "zero"
     )
@@ -93,6 +97,12 @@ class FlowConfig(Config):
         Literal["adaptive", "linear", "log"], Field(description="times kept; adaptive is dense where something happens")
     ] = "adaptive"
     points: Annotated[int, Field(ge=10, description="number of times kept")] = 500
+
+    @model_serializer(mode="wrap")
+    def _draw_where_it_is_the_figures(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        # Flows are named by this content; those from before the key existed drew from their seed and keep their names.
+        content: dict[str, Any] = handler(self)
+        return {key: value for key, value in content.items() if key != "noise_draw" or value != "seed"}
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:

@@ -23,6 +23,11 @@ def sine_logits(heads: int, positions: int) -> Array:
     return centred
 
 
+def noise_generator(config: FlowConfig, seed: int) -> np.random.Generator:
+    """Where the noise is drawn from; the published figure took NumPy's default generator with seed 0."""
+    return np.random.default_rng(0) if config.noise_draw == "figure" else generator(seed, Stream.NOISE)
+
+
 def initial_logits(config: FlowConfig, seed: int) -> Array:
     """q(0), shape (heads, T), each row of mean zero."""
     heads = head_count(config)
@@ -31,7 +36,7 @@ def initial_logits(config: FlowConfig, seed: int) -> Array:
     deviation = noise_deviation(config)
     if config.start == "A" or config.noise == "none" or deviation == 0:
         return np.zeros((heads, config.T))
-    noise = deviation * generator(seed, Stream.NOISE).standard_normal((heads, config.T))
+    noise = deviation * noise_generator(config, seed).standard_normal((heads, config.T))
     if config.noise == "logit":
         centred: Array = noise - noise.mean(-1, keepdims=True)
         return centred
