@@ -134,3 +134,31 @@ def test_theory_over_simulation() -> None:
     assert grouped.attention_deviation < 0.1 * printed.attention_deviation
     assert grouped.value_deviation < 0.1 * printed.value_deviation
     assert overlay(flow, stage=3, start=300.0, end=400.0, theory="printed") is None
+
+
+def test_the_published_figures_own_noise_and_times() -> None:
+    """Against explicit Euler steps written out here, and against the times read off the figure by eye: 5, 50, 230."""
+    config = published_flow().changed({"noise_draw": "figure"})
+    heads, positions, kept = 3, 40, np.arange(3)
+    strengths = np.array([1.7**2, 1.7, 1.0])
+    target = np.zeros((heads, positions))
+    target[kept, kept] = strengths
+    s = 1 / positions + 1e-6 * np.random.default_rng(0).normal(size=(heads, positions))
+    s /= s.sum(1, keepdims=True)
+    values = np.zeros((heads, heads))
+    reached: dict[int, float] = {}
+    for step in range(50_000):
+        rest = target - values.T @ s
+        for k in range(heads):
+            if k not in reached and abs(rest[k, k]) < 0.5 * strengths[k]:
+                reached[k] = 0.005 * step
+        pull = values @ rest
+        values = values + 0.005 * s @ rest.T
+        s = np.clip(s + 0.005 * s * (pull - (s * pull).sum(1, keepdims=True)), 1e-12, None)
+        s /= s.sum(1, keepdims=True)
+    flow = solve_flow(config, seed=7)
+    times = stage_times(flow.target, flow.heads_at, flow.solution)
+    assert times == pytest.approx([reached[k] for k in range(heads)], rel=0.07)
+    assert times == pytest.approx([5, 50, 230], rel=0.12)
+    assert "noise_draw" not in published_flow().model_dump(), "flows stored before the key existed keep their names"
+    assert validated(FlowConfig, config.model_dump()) == config

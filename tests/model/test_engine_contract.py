@@ -74,6 +74,26 @@ def test_loss_and_gradients_with_dropout(subject: Subject, config: ModelConfig) 
         assert error < max(3 * plain_error, 3e-7)
 
 
+@every_subject
+@every_model
+def test_a_step_without_dropout_drops_nothing(subject: Subject, model: str) -> None:
+    """Whatever the rates are, and whether the steps around it drop."""
+    config = MODELS[model]
+    if not subject.computes(config) or not subject.computes(config.changed({"dropout": DropoutConfig()})):
+        pytest.skip("this subject computes one of the two only")
+    decoder = small_decoder(config)
+    inputs, targets = random_batch(decoder, 47)
+    expected = decoder_loss(decoder, inputs, targets, None)
+    gradients = gradient(decoder)
+    engine = subject.make(decoder.to(subject.dtype))
+    before = engine.loss_and_gradients(inputs, targets, step=2)
+    close = 1e-10 if subject.dtype == torch.float64 else 1e-5
+    assert engine.loss_and_gradients(inputs, targets, step=3, dropout=False) == pytest.approx(expected, rel=close)
+    error = torch.linalg.norm(gradient(decoder) - gradients) / torch.linalg.norm(gradients)
+    assert error < close
+    assert engine.loss_and_gradients(inputs, targets, step=2) == before
+
+
 @every_pair
 def test_logits_and_attention_without_dropout(subject: Subject, config: ModelConfig) -> None:
     decoder = small_decoder(config)

@@ -10,6 +10,7 @@ from headwise.core.seeds import Stream, generator
 from headwise.training import batches
 from headwise.training.batches import finite_batches
 from headwise.training.config import TrainConfig
+from headwise.training.passes import drops, share_with_dropout
 
 SEQUENCES = torch.arange(11)[:, None].expand(11, 3)
 CONFIG = TrainConfig(samples=11, batch=4)
@@ -42,3 +43,13 @@ def test_a_pass_is_shuffled_once(monkeypatch: pytest.MonkeyPatch) -> None:
     for step in range(7):
         batch(step)
     assert shuffled == [0, 1, 2]
+
+
+def test_dropout_acts_in_every_step_or_in_the_first_of_each_pass() -> None:
+    assert all(drops(CONFIG, step) for step in range(7))
+    assert share_with_dropout(CONFIG) == 1
+    first = CONFIG.changed({"dropout_steps": "first-of-pass"})
+    assert [step for step in range(10) if drops(first, step)] == [0, 3, 6, 9]
+    assert share_with_dropout(first) == pytest.approx(1 / 3)
+    whole = first.changed({"batch": 11})
+    assert all(drops(whole, step) for step in range(7))

@@ -268,3 +268,22 @@ def test_mistakes_in_a_task_are_one_sentence(tmp_path: Path, changes: dict[str, 
     with pytest.raises(ConfigError, match=words) as caught:
         headwise.train(run_config(), out=tmp_path, progress="off", task=headwise.OwnTask(**{**given, **changes}))
     assert "\n" not in str(caught.value)
+
+
+def test_a_step_without_dropout_runs_a_module_in_its_evaluation_mode() -> None:
+    from headwise.study.own_engine import OwnEngine
+
+    torch.manual_seed(0)
+    module = Net()
+    module.norm.eval()
+    engine = OwnEngine(module, vocabulary=D, dropout_seed=1, chunk=8)
+    tokens = torch.from_numpy(draw(16, np.random.default_rng(0)))
+    inputs, targets = tokens[:, :-1], tokens[:, -PREDICTED:]
+    dropped = engine.loss_and_gradients(inputs, targets, step=0)
+    plain = engine.loss_and_gradients(inputs, targets, step=0, dropout=False)
+    assert module.training, "its modes are what they were"
+    assert not module.norm.training, "also those of parts that were not learning"
+    module.eval()
+    logits = module(inputs)[:, -PREDICTED:]
+    assert plain == pytest.approx(nn.functional.cross_entropy(logits.flatten(0, 1), targets.flatten()).item())
+    assert abs(dropped - plain) > 1e-4

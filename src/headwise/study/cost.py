@@ -8,6 +8,7 @@ from headwise.measure.ablations import ablations
 from headwise.measure.config import MeasureConfig
 from headwise.model.handled import not_handled
 from headwise.study.config import RunConfig, stream_size
+from headwise.training.passes import share_with_dropout
 
 # Nanoseconds on one core of a common server processor, on the kernel path where no other is named; within a factor of
 # two elsewhere.
@@ -41,41 +42,59 @@ def estimate_seconds(config: RunConfig) -> float:
 
     The path is the one that is asked for; `auto` is taken for the kernel, which it is unless a machine has none.
     """
-    task, model, train = config.task, config.model, config.train
-    positions = model.window or task.w + task.T - 1
-    queries = 1 if model.window else task.T
-    rows = task.T if model.window else 1
-    writes = model.width if model.unembedding == "learned" else task.d
-    scores = model.heads * queries * positions
-    products = scores * writes + queries * (2 * writes * model.mlp + (writes * task.d if writes != task.d else 0))
-    first = 3 * PER_SCORE * scores + 3 * PER_PRODUCT * products
-    later = 3 * PER_SCORE * model.heads * positions**2 + 3 * PER_PRODUCT * positions * _weights_of_a_block(config)
-    on_reference = _on_reference(config, first)
-    dropped = bool(model.dropout.embedding)
-    if model.norm == "pre":
-        first = later if dropped else PAIRED_TABLES * first
-    elif dropped:
-        first += positions * PER_DROPPED_POSITION * model.width / 255
-    nanoseconds = rows * (first + (model.blocks - 1) * later + (PER_WINDOW if model.window else 0.0))
+    model, train = config.model, config.train
+    with_dropout = share_with_dropout(train) if model.dropout.embedding else 0.0
+    nanoseconds = with_dropout * _nanoseconds(config, dropped=True)
+    nanoseconds += (1 - with_dropout) * _nanoseconds(config, dropped=False)
     fixed = 0.0
-    path = "reference" if not_handled(model) is not None else config.compute.path
-    if path == "reference":
-        nanoseconds = on_reference
-    elif path == "torch":
-        tables = model.blocks == 1 and model.norm != "pre" and not dropped
-        nanoseconds = SLOWER_ON_TORCH * nanoseconds if tables else TORCH_OF_REFERENCE * on_reference
-    if model.embedding == "learned" and path != "reference":
+    if model.embedding == "learned" and _path(config) != "reference":
         fixed = 1e-9 * PER_STEP_AND_WEIGHT * model.heads * model.width**2
     per_sequence = 1e-9 * nanoseconds
     evaluations = evaluation_count(config.measure, train.steps)
     evaluated = evaluations * config.measure.test_samples * EVALUATION_SHARE
     # Heads are taken out on the reference path, whichever trains; of a step a pass without gradients is a third there.
-    ablated = importance_passes(config) * config.measure.test_samples * 1e-9 * on_reference / 3
+    ablated = importance_passes(config) * config.measure.test_samples * 1e-9 * _on_reference(config) / 3
     return START_SECONDS + train.steps * fixed + per_sequence * (train.steps * train.batch + evaluated) + ablated
 
 
-def _on_reference(config: RunConfig, first: float) -> float:
-    """Nanoseconds of a step for each sequence on the reference path; `first` are those of a block with tables."""
+def _path(config: RunConfig) -> str:
+    """The path that is asked for, or the reference where no other computes the model."""
+    return "reference" if not_handled(config.model) is not None else config.compute.path
+
+
+def _nanoseconds(config: RunConfig, *, dropped: bool) -> float:
+    """Nanoseconds of a step for each sequence; `dropped` are coordinates of its embeddings."""
+    task, model = config.task, config.model
+    positions = model.window or task.w + task.T - 1
+    rows = task.T if model.window else 1
+    first = _first_block(config)
+    later = 3 * PER_SCORE * model.heads * positions**2 + 3 * PER_PRODUCT * positions * _weights_of_a_block(config)
+    if model.norm == "pre":
+        first = later if dropped else PAIRED_TABLES * first
+    elif dropped:
+        first += positions * PER_DROPPED_POSITION * model.width / 255
+    nanoseconds = rows * (first + (model.blocks - 1) * later + (PER_WINDOW if model.window else 0.0))
+    path = _path(config)
+    if path == "reference":
+        return _on_reference(config)
+    if path == "torch":
+        tables = model.blocks == 1 and model.norm != "pre" and not dropped
+        return SLOWER_ON_TORCH * nanoseconds if tables else TORCH_OF_REFERENCE * _on_reference(config)
+    return nanoseconds
+
+
+def _first_block(config: RunConfig) -> float:
+    """Nanoseconds of a block with tables, for each sequence."""
+    task, model = config.task, config.model
+    queries = 1 if model.window else task.T
+    writes = model.width if model.unembedding == "learned" else task.d
+    scores = model.heads * queries * (model.window or task.w + task.T - 1)
+    products = scores * writes + queries * (2 * writes * model.mlp + (writes * task.d if writes != task.d else 0))
+    return 3 * PER_SCORE * scores + 3 * PER_PRODUCT * products
+
+
+def _on_reference(config: RunConfig) -> float:
+    """Nanoseconds of a step for each sequence on the reference path."""
     model = config.model
     positions = model.window or config.task.w + config.task.T - 1
     if model.window:
@@ -83,8 +102,8 @@ def _on_reference(config: RunConfig, first: float) -> float:
         return config.task.T * model.blocks * block
     if model.blocks > 1 or model.norm == "pre":
         without_tables = REFERENCE_PER_POSITION * positions * stream_size(config) ** 2
-        return model.blocks * (SLOWER_ON_REFERENCE * first + without_tables)
-    return SLOWER_ON_REFERENCE * first
+        return model.blocks * (SLOWER_ON_REFERENCE * _first_block(config) + without_tables)
+    return SLOWER_ON_REFERENCE * _first_block(config)
 
 
 def _weights_of_a_block(config: RunConfig) -> float:

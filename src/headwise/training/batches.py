@@ -11,19 +11,10 @@ from torch import Tensor
 
 from headwise.core.seeds import Stream, generator
 from headwise.training.config import TrainConfig
+from headwise.training.passes import steps_per_pass
 
 Batches = Callable[[int], Tensor]
 """Step (from 0) to the sequences it trains on."""
-
-
-def steps_per_pass(config: TrainConfig) -> int:
-    """Steps until every training sequence has been seen once; fresh data use the same count for their schedule."""
-    return -(-config.samples // config.batch)
-
-
-def drops(config: TrainConfig, step: int) -> bool:
-    """Whether dropout acts in a step (from 0)."""
-    return config.dropout_steps == "all" or step % steps_per_pass(config) == 0
 
 
 def finite_batches(sequences: Tensor, config: TrainConfig, seed: int) -> Batches:

@@ -10,9 +10,9 @@ import torch
 from torch import Tensor
 
 from headwise.model.engine import Engine
-from headwise.training.batches import drops, steps_per_pass
 from headwise.training.config import TrainConfig
 from headwise.training.optimisers import MakeOptimiser, made_by, make_optimiser, make_schedule
+from headwise.training.passes import drops, steps_per_pass
 
 
 class Diverged(Exception):
