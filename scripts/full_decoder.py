@@ -3,10 +3,10 @@ acts, and which lags the groups of the reversed run have (scripts/reversed_floor
 
 Each candidate is trained as the figures were, 1000 steps with batch 3000; a row is added as soon as a run is done, and
 what is there already is not computed again, among it the runs of scripts/paper-scale. Without dropout on the embeddings
-a run takes six minutes of one core, with it eleven.
+a run takes six minutes of one core, with it in every step eleven.
 
     python scripts/full_decoder.py --out runs/full-decoder
-    python scripts/full_decoder.py --out runs/paper --candidates "embeddings + both branches at 0.1" --runs full
+    python scripts/full_decoder.py --out runs/paper --candidates "all four sites at 0.1, first step of a pass" --runs full
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from headwise.study.config import RunConfig
 
+PUBLISHED = "all four sites at 0.1, first step of a pass"
 DROPOUT: dict[str, DropoutConfig] = {
     "attention weights at 0.1": DropoutConfig(attention=0.1),
     "attention weights at 0.07": DropoutConfig(attention=0.07),
@@ -46,7 +47,11 @@ LAGS: dict[str, dict[str, Any]] = {
     },
 }
 """Groups of the reversed run, the most important first, instead of 9-12, 5-8 and 1-4; the last are the text's."""
-CANDIDATES: dict[str, dict[str, Any]] = {name: {"model.dropout": sites} for name, sites in DROPOUT.items()} | LAGS
+CANDIDATES: dict[str, dict[str, Any]] = {
+    PUBLISHED: {},
+    **{name: {"model.dropout": sites, "train.dropout_steps": "all"} for name, sites in DROPOUT.items()},
+    **LAGS,
+}
 RUNS = ("full", "reverse")
 TABLE = Path(__file__).parents[1] / "results" / "paper" / "full-decoder.csv"
 

@@ -180,18 +180,14 @@ def test_every_run_is_valid_at_every_scale(scale: str, preset: Preset) -> None:
 
 
 def test_paper_scale_is_the_papers_size() -> None:
-    """A batch of 3000, or all sequences where they are fewer, in every reading; as many steps as the figures show.
-
-    Of fresh data the figures' run takes 9000 sequences a step, the text's 3000.
-    """
+    """A batch of 3000, or all sequences where they are fewer, in every reading; as many steps as the figures show."""
     for entry, preset in itertools.product(ENTRIES.values(), ("published", "redrawn", "text")):
         for config in entry.configs(preset, "paper", 0).values():
-            many = config.train.data == "fresh" and preset != "text"
-            assert config.train.batch == (9000 if many else min(3000, config.train.samples))
+            assert config.train.batch == min(3000, config.train.samples)
             assert config.measure.test_samples == 3000
             assert config.train.steps >= 1000
             assert 1 in config.measure.at.steps(config.train.steps)
-    for name, steps in (("minimal", 2000), ("full", 1000), ("sgd", 6000)):
+    for name, steps in (("minimal", 2000), ("online", 2000), ("full", 1000), ("sgd", 6000)):
         assert at_scale(experiment(name), "paper", seed=0).train.steps == steps
 
 

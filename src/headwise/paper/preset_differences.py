@@ -71,7 +71,8 @@ def differences() -> tuple[Difference, ...]:
         Difference(
             "full decoder",
             "torch's own encoder layer",
-            "no attention biases, dropout on embeddings and both branches, Xavier start",
+            "no attention biases, Xavier start; dropout on embeddings, attention weights and both branches, in the "
+            "first step of each pass alone",
             full,
             ("full",),
         ),
@@ -90,13 +91,6 @@ def differences() -> tuple[Difference, ...]:
         ),
         Difference(
             "overlapping groups", "the furthest group the most important", "the most recent group", ("overlap",)
-        ),
-        Difference(
-            "fresh data",
-            f"{experiment('online', 'text').train.batch} new sequences at every step",
-            f"{experiment('online', 'published').train.batch}, as many as the finite set has",
-            ("online",),
-            ("online",),
         ),
         Difference(
             "two minimal blocks",

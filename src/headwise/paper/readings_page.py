@@ -68,18 +68,21 @@ def render(results: Path) -> str:
 
 
 FULL_DECODER = """
-## Where dropout acts in the full decoder
+## Where and when dropout acts in the full decoder
 
-The tables print a rate of 0.1 and no sites. Candidates on the figures' task, 1000 steps with batch 3000; the first rows
-are the figures' own numbers, read by eye. `python scripts/full_decoder.py` trains candidates and adds their rows.
+The tables print a rate of 0.1 and neither sites nor steps. The code published with the paper has four sites (embeddings,
+attention weights, both branches) and measures the model after every step, which leaves it in evaluation mode until the
+next pass over the data begins. So dropout acted in the first of the three steps of each pass and not in the other two:
+`train.dropout_steps = first-of-pass`. Trained that way the decoder has all five levels of its figure and the end of its
+first stage. No choice of sites with dropout in every step has: all four sites learn too little, fewer of them too much
+or with a shallower second minimum.
 
-`published` has dropout on the embeddings and on both branches, at the printed rate, and none on the attention weights:
-with it the curves end where the figure's do, which no other sites tried at that rate give, and the minima match as
-well. It was taken once seeds 0, 6 and 7 had shown that; the rule, fixed before seeds 6 and 7 were trained, was that it
-must match more of the seven numbers than the attention weights alone, `published` before, which match two. What stays
-open: how long the second plateau lasts, which differs between seeds by more than between candidates and decides both
-ends of stages; and the number of rows of the position table, which sets its Xavier scale: 50 in place of the 31
-positions that are used would make it 3 % smaller, which was not trained.
+Candidates on the figures' task, 1000 steps with batch 3000; the first rows are the figures' own numbers, read by eye.
+`python scripts/full_decoder.py` trains candidates and adds their rows. Ends of stages are where the distance to a
+stage's predictor begins to rise; in the rows of dropout in every step they are the detector's, half-way between two
+predictors. What stays open: how long the second plateau lasts, which differs between seeds by more than between
+candidates; and the number of rows of the position table, which sets its Xavier scale: 50 in place of the 31 positions
+that are used would make it 3 % smaller, which was not trained.
 """
 
 

@@ -12,8 +12,8 @@ from headwise.training.config import TrainConfig
 def full(preset: Preset) -> RunConfig:
     """A single-block decoder with layer norm, residual connections, MLP and dropout; twelve lags in groups of four.
 
-    `headwise train full --steps 1000`, as published: about 11 minutes on one free core with the kernel; seeds 6 to 8
-    end 3.10 to 3.18, 0.77 to 0.80 and 0.18 nats from the three prefixes, where the figure has 3.07, 0.79 and 0.19.
+    `headwise train full --steps 1000`, as published: about 8 minutes on one free core with the kernel; seed 6 ends
+    3.13, 0.79 and 0.20 nats from the three prefixes, where the figure has 3.07, 0.79 and 0.19.
     """
     if preset != "text":
         return RunConfig(
