@@ -14,6 +14,7 @@ from headwise.model.decoder import Attention
 from headwise.store import Checkpoint
 from headwise.study.config import RunConfig
 from headwise.study.prepared_run import PreparedRun
+from headwise.training.passes import drops
 
 BEGIN, STEPS = 3, 6
 
@@ -93,8 +94,9 @@ def test_the_reference_is_steered_where_no_weights_do_it(
 
 
 def advance_one(plain: PreparedRun) -> None:
-    inputs, targets = plain.rows(plain.training.step)
-    plain.engine.loss_and_gradients(inputs, targets, step=plain.training.step)
+    step = plain.training.step
+    inputs, targets = plain.rows(step)
+    plain.engine.loss_and_gradients(inputs, targets, step=step, dropout=drops(plain.config.train, step))
     torch.nn.utils.clip_grad_norm_(plain.engine.decoder.parameters(), plain.config.train.clip)
     plain.training.optimiser.step()
     plain.training.step += 1
