@@ -6,7 +6,7 @@ what is there already is not computed again, among it the runs of scripts/paper-
 a run takes six minutes of one core, with it in every step eleven.
 
     python scripts/full_decoder.py --out runs/full-decoder
-    python scripts/full_decoder.py --out runs/paper --candidates "all four sites at 0.1, first step of a pass" --runs full
+    python scripts/full_decoder.py --out runs/paper --candidates "four sites at 0.1, first step of a pass" --runs full
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from headwise.study.config import RunConfig
 
-PUBLISHED = "all four sites at 0.1, first step of a pass"
+PUBLISHED = "four sites at 0.1, first step of a pass"
 DROPOUT: dict[str, DropoutConfig] = {
     "attention weights at 0.1": DropoutConfig(attention=0.1),
     "attention weights at 0.07": DropoutConfig(attention=0.07),

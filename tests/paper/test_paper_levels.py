@@ -50,7 +50,7 @@ def test_the_level_of_a_stage_is_where_its_predictor_is_nearest(run: xr.Dataset)
 
 
 def test_a_stage_ends_where_the_distance_to_its_predictor_leaves_its_smallest_for_good(run: xr.Dataset) -> None:
-    """By 0.03 nats, which the eye can read: a 0.03 / 0.5 of the way from step 10 to 20, and 0.03 / 0.1 from 20 to 30."""
+    """By 0.03 nats, which the eye can read: 0.03 / 0.5 of the way from step 10 to 20, and 0.03 / 0.1 from 20 to 30."""
     assert begins_to_rise(1)(run) == pytest.approx(10.6)
     assert begins_to_rise(2)(run) == pytest.approx(23.0)
     assert begins_to_rise(3)(run) is None, "it is still falling when the run ends"

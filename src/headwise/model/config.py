@@ -110,7 +110,7 @@ FULL_PUBLISHED = ModelConfig(
     init_values="xavier",
     init_rest="published",
 )
-"""The full decoder as the published figures were drawn. Its dropout acted in one step of three: `train.dropout_steps`."""
+"""The full decoder as the published figures were drawn; when its dropout acted is a matter of `train.dropout_steps`."""
 
 FULL_TEXT = FULL_PUBLISHED.changed(
     {

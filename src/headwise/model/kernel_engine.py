@@ -71,9 +71,7 @@ class KernelEngine:
         count, queries = targets.shape
         tokens, inputs = seen_tokens(inputs, decoder.dictionary) or (None, inputs)
         token_rows = decoder.dictionary if tokens is None else len(tokens)
-        source, output = self.planned(
-            batch=count, queries=queries, training=True, tokens=token_rows, dropout=dropout
-        )
+        source, output = self.planned(batch=count, queries=queries, training=True, tokens=token_rows, dropout=dropout)
         folded = fold_blocks(decoder, queries, source=source, rates=rates, output=output, tokens=tokens)
         weights = [FoldedBlock(*(w.detach() if w.requires_grad else w for w in block)) for block in folded]
         model = KernelModel(

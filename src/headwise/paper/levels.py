@@ -1,13 +1,13 @@
 """Numbers read off the published figures, beside the same numbers of our runs.
 
-Published values were read by eye, to about `READABLE` nats and 10 steps. A level counts as matched within `NATS` or the share
-`SHARE_OF_LEVEL` of it, whichever is more, and a boundary within the share `SHARE` of the published step. On redrawn
-tasks the teacher is another draw: a loss then differs by what its entropy differs.
+Published values were read by eye, to about `READABLE` nats and 10 steps. A level counts as matched within `NATS` or the
+share `SHARE_OF_LEVEL` of it, whichever is more, and a boundary within the share `SHARE` of the published step. On
+redrawn tasks the teacher is another draw: a loss then differs by what its entropy differs.
 
 The figures go to step `DRAWN_TO`, so the end of a longer run is read there. Their first point comes after one step: at
 step 0 every loss is ln 50 (3.91), which no figure shows, and at step 1 it is what they show. The lines that part their
-stages stand where the distance to a stage's predictor begins to rise, so that is where ours are read too; the detector's
-own boundaries, half-way between two predictors, come later.
+stages stand where the distance to a stage's predictor begins to rise, so that is where ours are read too; the
+detector's own boundaries, half-way between two predictors, come later.
 """
 
 from __future__ import annotations

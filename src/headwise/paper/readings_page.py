@@ -70,12 +70,12 @@ def render(results: Path) -> str:
 FULL_DECODER = """
 ## Where and when dropout acts in the full decoder
 
-The tables print a rate of 0.1 and neither sites nor steps. The code published with the paper has four sites (embeddings,
-attention weights, both branches) and measures the model after every step, which leaves it in evaluation mode until the
-next pass over the data begins. So dropout acted in the first of the three steps of each pass and not in the other two:
-`train.dropout_steps = first-of-pass`. Trained that way the decoder has all five levels of its figure and the end of its
-first stage. No choice of sites with dropout in every step has: all four sites learn too little, fewer of them too much
-or with a shallower second minimum.
+The tables print a rate of 0.1 and neither sites nor steps. The code published with the paper has four sites
+(embeddings, attention weights, both branches) and measures the model after every step, which leaves it in evaluation
+mode until the next pass over the data begins. So dropout acted in the first of the three steps of each pass and not in
+the other two: `train.dropout_steps = first-of-pass`. Trained that way the decoder has all five levels of its figure and
+the end of its first stage. No choice of sites with dropout in every step has: with all four it learns too little, with
+fewer too much, or its second minimum is shallower.
 
 Candidates on the figures' task, 1000 steps with batch 3000; the first rows are the figures' own numbers, read by eye.
 `python scripts/full_decoder.py` trains candidates and adds their rows. Ends of stages are where the distance to a

@@ -38,7 +38,9 @@ class TrainConfig(Config):
     clip: Annotated[float | None, Field(gt=0, description="largest gradient norm; none for no clipping")] = 1.0
     dropout_steps: Annotated[
         Literal["all", "first-of-pass"],
-        Field(description="first-of-pass: dropout acts in the first step of each pass over the data, not in the others"),
+        Field(
+            description="first-of-pass: dropout acts in the first step of each pass over the data, not in the others"
+        ),
     ] = "all"
     schedule: Annotated[
         Literal["constant", "plateau"],
