@@ -1,5 +1,5 @@
-"""Candidates for what drew the figures of the full decoder, on their task, beside what was published: where dropout
-acts, and which lags the groups of the reversed run have (scripts/reversed_floors.py asks that without any training).
+"""Candidates for what drew the figures of the full decoder, on their task, beside what was published: where and when
+dropout acts, and which task the reversed run has (scripts/reversed_floors.py asks that without any training).
 
 Each candidate is trained as the figures were, 1000 steps with batch 3000; a row is added as soon as a run is done, and
 what is there already is not computed again, among it the runs of scripts/paper-scale. Without dropout on the embeddings
@@ -39,18 +39,20 @@ DROPOUT: dict[str, DropoutConfig] = {
     "embeddings at 0.1": DropoutConfig(embedding=0.1),
     "attention weights + MLP at 0.1": DropoutConfig(attention=0.1, mlp=0.1),
 }
-LAGS: dict[str, dict[str, Any]] = {
-    "lags 7-14, 3-6, 1-2": {"task.w": 14, "task.groups": (tuple(range(7, 15)), (3, 4, 5, 6), (1, 2))},
-    "lags 13-14, 9-12, 1-8": {
-        "task.w": 14,
-        "task.groups": ((13, 14), (9, 10, 11, 12), (1, 2, 3, 4, 5, 6, 7, 8)),
+TASKS: dict[str, dict[str, Any]] = {
+    "lags 13-14, 9-12, 1-8, m = 1.7": {"task.m": 1.7},
+    "lags 9-12, 5-8, 1-4, m = 1.7": {
+        "task.m": 1.7,
+        "task.w": 12,
+        "task.groups": ((9, 10, 11, 12), (5, 6, 7, 8), (1, 2, 3, 4)),
     },
+    "lags 7-14, 3-6, 1-2, m = 1.7": {"task.m": 1.7, "task.groups": (tuple(range(7, 15)), (3, 4, 5, 6), (1, 2))},
 }
-"""Groups of the reversed run, the most important first, instead of 9-12, 5-8 and 1-4; the last are the text's."""
+"""Other tasks that the reversed run may have had, the most important group first; the first is the text's."""
 CANDIDATES: dict[str, dict[str, Any]] = {
     PUBLISHED: {},
     **{name: {"model.dropout": sites, "train.dropout_steps": "all"} for name, sites in DROPOUT.items()},
-    **LAGS,
+    **TASKS,
 }
 RUNS = ("full", "reverse")
 TABLE = Path(__file__).parents[1] / "results" / "paper" / "full-decoder.csv"
@@ -103,7 +105,7 @@ def main() -> None:
         add(published(run))
     for seed in given.seeds:
         for candidate, run in itertools.product(given.candidates, given.runs):
-            if run == "reverse" or candidate not in LAGS:
+            if run == "reverse" or candidate not in TASKS:
                 done = execute(config_of(candidate, run, seed), given.out)
                 new = row(candidate, run, seed=seed, trajectory=load_trajectory(done.path))
                 add(new)

@@ -1,4 +1,4 @@
-"""Which lags the groups of the reversed run can have had: the least loss that each stage allows, beside its figure.
+"""Which task the reversed run can have had: the least loss that each stage allows, beside its figure.
 
 No training decides here. Whoever has learned the first group alone cannot have less than the loss of the best predictor
 from its lags, and with two groups likewise; a model on a plateau is a little above it. The figure of the reversed run
@@ -15,7 +15,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-from full_decoder import LAGS
+from full_decoder import TASKS
 
 from headwise.core.atomic import replace_file
 from headwise.core.csv_text import csv_text
@@ -33,12 +33,12 @@ BEST = "best predictors, and the law's own loss"
 
 
 def candidates() -> dict[str, RunConfig]:
-    """The minimal model's task first, then the reversed run's as `published` has its lags, and as others would."""
+    """The minimal model's task first, then the reversed run's as `published` has it, and others."""
     reverse = experiment("reverse")
     return {
         "minimal": experiment("minimal"),
         "reverse": reverse,
-        **{f"reverse, {name}": reverse.changed(changes) for name, changes in LAGS.items()},
+        **{f"reverse, {name}": reverse.changed(changes) for name, changes in TASKS.items()},
     }
 
 
@@ -67,7 +67,8 @@ def main() -> None:
         if name in LEVELS:
             rows.append([name, "figure", *(f"{value:g}" for value in published(name))])
         lags = ", ".join(f"{group[0]}-{group[-1]}" for group in build_task(config.task, 0).lags)
-        rows.append([f"{config.experiment}, lags {lags}", BEST, *(f"{value:.3f}" for value in floors(config))])
+        named = f"{config.experiment}, lags {lags}, m = {config.task.m:g}"
+        rows.append([named, BEST, *(f"{value:.3f}" for value in floors(config))])
         print(*rows[-1], sep="  ", flush=True)
         replace_file(TABLE, csv_text(list(COLUMNS), rows))
 

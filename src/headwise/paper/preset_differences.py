@@ -83,9 +83,10 @@ def differences() -> tuple[Difference, ...]:
             ("windows",),
         ),
         Difference(
-            "lags of the reversed run",
-            f"{_lags('text')}, the most important first",
-            f"{_lags('published')}: no predictor from the text's lags has the loss of the figure's plateaus",
+            "ratio of importance in the reversed run",
+            f"m = {experiment('reverse', 'text').task.m:g}, lags {_lags('text')}",
+            f"m = {experiment('reverse', 'published').task.m:g}, the same lags: with the text's ratio no predictor from "
+            "them has the loss of the figure's plateaus",
             ("reverse", "heads-reverse"),
             ("reverse",),
         ),
