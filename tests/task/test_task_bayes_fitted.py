@@ -94,3 +94,25 @@ def test_convergence_needs_agreement_and_a_flat_end() -> None:
     for apart, gained in itertools.product((0.0, far), (0.0, far)):
         fit = Fit((1.0, 1.0 + apart), (1.0 + gained, 1.0 + gained + apart), 1.0)
         assert fit.converged == (apart == gained == 0.0)
+
+
+@pytest.mark.usefixtures("fits_only")
+def test_a_third_start_decides_where_the_first_two_differ(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A start with logits that are much too large ends elsewhere; another one has to come to the loss of the better."""
+    config, visible = TASKS["nearest"]
+    task = build_task(config, 0)
+    agreed = bayes_fitted.fit_of(bayes_fitted.fit_restricted(task, visible))
+    assert len(agreed.losses) == 2
+    monkeypatch.setattr(bayes_fitted, "STARTS", (0.25, 60.0))
+    found = bayes_fitted.fit_of(bayes_fitted.fit_restricted(task, visible))
+    assert len(found.losses) == len(found.before) == 3
+    assert found.losses[1] - found.losses[0] > CONVERGED
+    assert abs(found.losses[2] - found.losses[0]) <= CONVERGED
+    assert found.converged
+    assert found.taken == pytest.approx(agreed.taken, abs=0.01)
+
+
+def test_one_start_that_nobody_joins_has_not_converged() -> None:
+    assert Fit((1.0, 1.01, 2.0), (1.0, 1.01, 2.0), 1.0).converged
+    assert not Fit((1.0, 1.5, 2.0), (1.0, 1.5, 2.0), 1.0).converged
+    assert not Fit((1.0, 1.01), (1.05, 1.06), 1.0).converged

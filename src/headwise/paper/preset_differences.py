@@ -85,8 +85,8 @@ def differences() -> tuple[Difference, ...]:
         Difference(
             "ratio of importance in the reversed run",
             f"m = {experiment('reverse', 'text').task.m:g}, lags {_lags('text')}",
-            f"m = {experiment('reverse', 'published').task.m:g}, the same lags: with the text's ratio no predictor from "
-            "them has the loss of the figure's plateaus",
+            f"m = {experiment('reverse', 'published').task.m:g}, the same lags: with the text's ratio no predictor "
+            "from them has the loss of the figure's plateaus",
             ("reverse", "heads-reverse"),
             ("reverse",),
         ),

@@ -105,12 +105,13 @@ REVERSED_LAGS = """
 ## Which task the reversed run has
 
 The text gives the reversed run groups of two, four and eight lags, and every run the ratio m = 1.7. Its figure has
-plateaus at losses of 1.85 and 0.92 and ends at 0.475, and nobody who knows the first group alone, or two groups, can have
-much less than the best predictor from their lags. At m = 1.7 that is 2.6 and 1.6 from these lags: the figure cannot show
-that task. With m = 2.5 both plateaus are there within 4 %, and the law's own loss leaves room for the end, which it does
-not with groups of four, as in the other runs of the full decoder. So `published` has the text's lags and m = 2.5, which
-no word of the paper says: all four losses of the figure are then met. The minimal model, whose figure is matched, shows
-how far above the best predictors a run is. `python scripts/reversed_floors.py` makes the table, without any training.
+plateaus at losses of 1.85 and 0.92 and ends at 0.475, and nobody who knows the first group alone, or two groups, can
+have much less than the best predictor from their lags. At m = 1.7 that is 2.6 and 1.6 from these lags: the figure
+cannot show that task. With m = 2.5 both plateaus are there within 4 %, and the law's own loss leaves room for the end,
+which it does not with groups of four, as in the other runs of the full decoder. So `published` has the text's lags and
+m = 2.5, which no word of the paper says: all four losses of the figure are then met. The minimal model, whose figure is
+matched, shows how far above the best predictors a run is. `python scripts/reversed_floors.py` makes the table, without
+any training.
 """
 
 
