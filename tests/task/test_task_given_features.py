@@ -59,7 +59,7 @@ def test_the_first_drawn_belongs_to_the_group_furthest_back(groups: str) -> None
 
 def test_the_reversed_run_gives_the_first_drawn_the_largest_norm() -> None:
     task = build_task(experiment("reverse").task, 0)
-    np.testing.assert_allclose(task.features[0], 28.9 * figures_matrices()[0], rtol=1e-12)
+    np.testing.assert_allclose(task.features[0], 2.5**2 * 10 * figures_matrices()[0], rtol=1e-12)
 
 
 def test_seeds_share_the_figures_task_and_redraw_the_other() -> None:
