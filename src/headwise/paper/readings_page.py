@@ -81,8 +81,9 @@ Candidates on the figures' task, 1000 steps with batch 3000; the first rows are 
 `python scripts/full_decoder.py` trains candidates and adds their rows. Ends of stages are where the distance to a
 stage's predictor begins to rise; in the rows of dropout in every step they are the detector's, half-way between two
 predictors. What stays open: how long the second plateau lasts, which differs between seeds by more than between
-candidates; and the number of rows of the position table, which sets its Xavier scale: 50 in place of the 31 positions
-that are used would make it 3 % smaller, which was not trained.
+candidates; the number of rows of the position table, which sets its Xavier scale: 50 in place of the 31 positions that
+are used would make it 3 % smaller, which was not trained; and the restricted-context models that the decoder is compared
+with, which the published code trains without clipping gradients and `published` with.
 """
 
 
