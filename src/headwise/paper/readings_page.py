@@ -82,8 +82,8 @@ Candidates on the figures' task, 1000 steps with batch 3000; the first rows are 
 stage's predictor begins to rise; in the rows of dropout in every step they are the detector's, half-way between two
 predictors. What stays open: how long the second plateau lasts, which differs between seeds by more than between
 candidates; the number of rows of the position table, which sets its Xavier scale: 50 in place of the 31 positions that
-are used would make it 3 % smaller, which was not trained; and the restricted-context models that the decoder is compared
-with, which the published code trains without clipping gradients and `published` with.
+are used would make it 3 % smaller, which was not trained; and the restricted-context models that the decoder is
+compared with, which the published code trains without clipping gradients and `published` with.
 """
 
 
