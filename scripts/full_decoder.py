@@ -1,5 +1,6 @@
 """Candidates for what drew the figures of the full decoder, on their task, beside what was published: where and when
-dropout acts, and which task the reversed run has (scripts/reversed_floors.py asks that without any training).
+dropout acts, how long the table of positions is, and which task the reversed run has (scripts/reversed_floors.py asks
+that without any training).
 
 Each candidate is trained as the figures were, 1000 steps with batch 3000; a row is added as soon as a run is done, and
 what is there already is not computed again, among it the runs of scripts/paper-scale. Without dropout on the embeddings
@@ -39,6 +40,7 @@ DROPOUT: dict[str, DropoutConfig] = {
     "embeddings at 0.1": DropoutConfig(embedding=0.1),
     "attention weights + MLP at 0.1": DropoutConfig(attention=0.1, mlp=0.1),
 }
+LONGER_TABLE = "as published, position table of 50 rows"
 TASKS: dict[str, dict[str, Any]] = {
     "lags 13-14, 9-12, 1-8, m = 1.7": {"task.m": 1.7},
     "lags 9-12, 5-8, 1-4, m = 1.7": {
@@ -51,6 +53,7 @@ TASKS: dict[str, dict[str, Any]] = {
 """Other tasks that the reversed run may have had, the most important group first; the first is the text's."""
 CANDIDATES: dict[str, dict[str, Any]] = {
     PUBLISHED: {},
+    LONGER_TABLE: {"model.position_rows": 50},
     **{name: {"model.dropout": sites, "train.dropout_steps": "all"} for name, sites in DROPOUT.items()},
     **TASKS,
 }

@@ -73,6 +73,10 @@ class ModelConfig(Config):
         Literal["published", "torch"],
         Field(description="published: orthogonal embeddings of unit spectral norm, Xavier-uniform else"),
     ] = "published"
+    position_rows: Annotated[
+        int | None,
+        Field(ge=1, le=1_000_000, description="rows of the learned position table, for its Xavier bound; none: those used"),
+    ] = None
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
@@ -89,6 +93,8 @@ class ModelConfig(Config):
             raise ValueError("model.embedding = learned needs model.unembedding = learned")
         if self.attention_bias == "on" and self.score == "merged":
             raise ValueError("model.attention_bias = on needs model.score = product")
+        if self.position_rows is not None and (self.positions != "learned" or self.init_rest != "published"):
+            raise ValueError("model.position_rows needs model.positions = learned and model.init_rest = published")
         if self.window is not None and self.context is not None and self.context > self.window:
             raise ValueError(f"model.context = {self.context} exceeds model.window = {self.window}; lower it")
         return self

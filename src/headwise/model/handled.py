@@ -61,6 +61,7 @@ HANDLED: dict[str, Handled] = {
     "init_scale": FIRST_WEIGHTS,
     "init_values": FIRST_WEIGHTS,
     "init_rest": FIRST_WEIGHTS,
+    "position_rows": FIRST_WEIGHTS,
 }
 
 

@@ -29,9 +29,10 @@ def initialise(decoder: Decoder, seed: int) -> None:
             )
         if config.positions == "learned":
             positions = decoder.position_SP
-            _fill(
-                positions, _normal(positions, rng) if torch_rest else _uniform(positions, xavier(*positions.shape), rng)
-            )
+            used, size = positions.shape
+            # Rows that no position uses get no gradient: of a longer table they leave its smaller bound alone.
+            bound = xavier(config.position_rows or used, size)
+            _fill(positions, _normal(positions, rng) if torch_rest else _uniform(positions, bound, rng))
         for block in decoder.layers:
             _initialise_attention(block.attention, config, rng)
             if config.mlp:

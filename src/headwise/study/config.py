@@ -34,6 +34,7 @@ YOUNGER_KEYS: tuple[tuple[str, str, Any], ...] = (
     ("measure", "importance_of", "heads"),
     ("task", "features_digest", None),
     ("train", "dropout_steps", "all"),
+    ("model", "position_rows", None),
 )
 
 
@@ -96,6 +97,11 @@ class RunConfig(Config):
         for key, context in (("model.context", self.model.context), ("model.window", self.model.window)):
             if context is not None and context > length:
                 raise ValueError(f"{key} = {context} is longer than the {length} input positions; lower it")
+        used = self.model.window or length
+        if self.model.position_rows is not None and self.model.position_rows < used:
+            raise ValueError(
+                f"model.position_rows = {self.model.position_rows} is less than the {used} positions used; raise it"
+            )
         furthest = max(max(group) for group in group_lags(self.task))
         for window in self.measure.windows:
             if not 1 <= window <= self.task.w:
