@@ -75,7 +75,9 @@ class ModelConfig(Config):
     ] = "published"
     position_rows: Annotated[
         int | None,
-        Field(ge=1, le=1_000_000, description="rows of the learned position table, for its Xavier bound; none: those used"),
+        Field(
+            ge=1, le=1_000_000, description="rows of the learned position table, for its Xavier bound; none: those used"
+        ),
     ] = None
 
     @model_validator(mode="after")
