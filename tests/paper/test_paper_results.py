@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from headwise.core.csv_text import read_csv
 from headwise.paper.levels import COLUMNS, LEVELS
 from headwise.paper.manifest import ENTRIES
-from headwise.paper.readings_page import read_table
 from headwise.paper.verdict_file import read_verdicts
 
 RESULTS = Path(__file__).parents[2] / "results"
@@ -29,7 +29,7 @@ def test_there_is_something_to_look_at() -> None:
 @pytest.mark.parametrize("path", TABLES, ids=lambda path: f"{path.parent.name}/{path.name}")
 def test_a_stored_table_is_of_the_present_levels(path: Path) -> None:
     """A level added, changed or read otherwise makes the table out of date."""
-    columns, rows = read_table(path)
+    columns, rows = read_csv(path)
     assert tuple(columns) == COLUMNS
     name = path.stem.removeprefix("table-levels-").removesuffix("-published").removesuffix("-redrawn")
     if name == "flow":

@@ -10,12 +10,14 @@ from pathlib import Path
 import pytest
 
 from headwise.cli.main import main
+from headwise.core.csv_text import read_csv
 from headwise.flow.presets import flow_preset
 from headwise.paper import flows, runs, scale
 from headwise.paper.dated_tests import dated_test
 from headwise.paper.draw import Drawn, add_figures, read_figures
 from headwise.paper.entry import Claim
 from headwise.paper.judge import judge_all
+from headwise.paper.levels import LEVELS
 from headwise.paper.manifest import ENTRIES
 from headwise.paper.plan import Plan, describe_missing
 from headwise.paper.reproduce import reproduce
@@ -188,6 +190,28 @@ def test_what_stands_needs_no_run_any_more(tmp_path: Path, capsys: pytest.Captur
     assert "2 of 3 entries stand" in err
     assert "1 entry needs 4 runs: 0 finished, 4 to compute" in err
     assert "waits: weight-decay (published) for minimal, no-weight-decay" in err
+
+
+@pytest.mark.usefixtures("tiny")
+def test_published_numbers_are_printed_whether_drawn_now_or_before(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["reproduce", "table-levels-minimal", "--seeds", "0", "--workers", "1", "-q"]
+    arguments += ["--out", str(tmp_path / "runs"), "--into", str(tmp_path / "into")]
+    assert main([*arguments, "--dry-run"]) == 0
+    assert "published numbers" not in capsys.readouterr().out
+    assert main(arguments) == 0
+    now = capsys.readouterr().out
+    columns, rows = read_csv(tmp_path / "into" / "table-levels-minimal-published.csv")
+    matched = sum(row[-1] == "yes" for row in rows)
+    assert f"on the figures' task: {matched} of {len(LEVELS['minimal'])} match" in now
+    for row in rows:
+        assert all(cell in now for name, cell in zip(columns, row, strict=True) if name != "range")
+    assert max(map(len, now.splitlines())) <= 80
+    shutil.rmtree(tmp_path / "runs")
+    runs._trajectory.cache_clear()
+    assert main([*arguments, "--dry-run"]) == 0
+    assert capsys.readouterr().out == now
 
 
 @pytest.mark.usefixtures("tiny")

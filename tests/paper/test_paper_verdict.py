@@ -11,8 +11,10 @@ import pytest
 from headwise.core.errors import HeadwiseError
 from headwise.paper.levels import Level
 from headwise.paper.limit import Limit
+from headwise.paper.manifest import ENTRIES
 from headwise.paper.verdict import Judgement, Verdict, decide, interval
 from headwise.paper.verdict_file import add_verdicts, read_verdicts, to_item
+from headwise.paper.verdicts import Verdicts
 
 
 def verdict(*judgements: Judgement, preset: str = "published") -> Verdict:
@@ -114,3 +116,27 @@ def test_a_step_by_which_something_is_done_may_come_earlier() -> None:
     at = Level("minimal", "end of stage 1", 300, "steps", lambda run: None)
     assert [by.within(step) for step in (180.0, 330.0, 340.0)] == [True, True, False]
     assert not at.within(180.0)
+
+
+def test_many_verdicts_end_with_a_line_for_each() -> None:
+    outcomes = ((YES, YES, YES), (YES, YES, NO), (NO, NO, NO), (UNREAD, UNREAD, UNREAD))
+    found = [dataclasses.replace(verdict(*judgements), claim=f"c{k}") for k, judgements in enumerate(outcomes * 2)]
+    few, many = Verdicts(tuple(found[:5])), Verdicts(tuple(found))
+    assert few.table not in str(few)
+    head, _, *lines = many.table.splitlines()
+    assert str(many).endswith(f"{many.table}\n\n{many.summary}")
+    assert head.split() == ["claim", "verdict", "held", "in", "measured", "limit"]
+    assert [line.split()[0] for line in lines] == [one.claim for one in found]
+    assert lines[1].split() == ["c1", "in", "part", "2", "of", "3", "1.0", "(0.0", "to", "1.0)", ">", "0.5"]
+    assert lines[3].split()[1:5] == ["inconclusive", "0", "of", "3"]
+    mixed = Verdicts((found[0], dataclasses.replace(found[1], preset="text")))
+    head, _, *lines = mixed.table.splitlines()
+    assert [line.split()[1] for line in (head, *lines)] == ["reading", "published", "text"]
+
+
+def test_the_longest_names_leave_the_table_in_80_columns() -> None:
+    numbers = dataclasses.replace(verdict(YES, YES, NO), measured=0.741, interval=(0.735, 0.750))
+    longest = max(ENTRIES, key=len)
+    table = Verdicts((dataclasses.replace(numbers, claim=longest),)).table
+    assert len(table.splitlines()) == 3
+    assert max(map(len, table.splitlines())) <= 80

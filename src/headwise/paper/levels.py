@@ -265,11 +265,20 @@ def level_row(level: Level, found: Sequence[float], seeds: int) -> tuple[str, ..
         level.experiment,
         level.quantity,
         published,
-        f"{middle:.3g}",
-        f"{min(found):.3g} .. {max(found):.3g}",
+        three_digits(middle),
+        f"{three_digits(min(found))} .. {three_digits(max(found))}",
         f"{middle - level.published:+.2f}",
         ("yes" if level.within(middle) else "no") + reached,
     )
+
+
+def three_digits(value: float) -> str:
+    """A number with three digits, or with those before its point where these are more.
+
+    >>> three_digits(0.31234), three_digits(4356.2), three_digits(1.27e-5)
+    ('0.312', '4356', '1.27e-05')
+    """
+    return f"{value:.3g}" if abs(value) < 1000 else f"{value:.0f}"
 
 
 def flow_levels(evidence: Evidence) -> Sheet:

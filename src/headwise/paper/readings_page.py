@@ -5,13 +5,13 @@ python -m headwise.paper.readings_page docs/readings.md results
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, cast, get_args
 
 from headwise.core.atomic import replace_file
+from headwise.core.csv_text import read_csv
 from headwise.core.keys import flatten
 from headwise.core.markdown import markdown_table
 from headwise.core.page_command import page_paths
@@ -91,7 +91,7 @@ def full_decoder(path: Path) -> list[str]:
     """What candidates for the full decoder reached, run by run; nothing where no table is there."""
     if not path.exists():
         return []
-    columns, rows = read_table(path)
+    columns, rows = read_csv(path)
     parts = [FULL_DECODER]
     for run in dict.fromkeys(row[1] for row in rows):
         chosen = sorted((row for row in rows if row[1] == run), key=lambda row: row[0] != "figure")
@@ -120,7 +120,7 @@ def reversed_lags(path: Path) -> list[str]:
     """The least loss that each stage of the reversed run allows, by its lags; nothing where no table is there."""
     if not path.exists():
         return []
-    columns, rows = read_table(path)
+    columns, rows = read_csv(path)
     return [REVERSED_LAGS, markdown_table(columns, [tuple(row) for row in rows]) + "\n"]
 
 
@@ -154,7 +154,7 @@ def level_file(folder: Path, name: str) -> Path:
 
 def _matched(name: str, path: Path) -> str:
     """How many numbers of a table match, and which do not; with the run where the table has several."""
-    rows = read_table(path)[1]
+    rows = read_csv(path)[1]
     several = len({run for run, *_ in rows}) > 1
     missed = [f"{run} {what}" if several else what for run, what, *_, matches in rows if not matches.startswith("yes")]
     other = f" (not: {', '.join(missed)})" if missed else ""
@@ -225,15 +225,8 @@ def _time(date: str | None) -> str:
 
 def levels_table(paths: Sequence[Path]) -> str:
     """All tables of published levels as one."""
-    tables = [read_table(path) for path in paths]
+    tables = [read_csv(path) for path in paths]
     return markdown_table(tables[0][0], [row for _, rows in tables for row in rows])
-
-
-def read_table(path: Path) -> tuple[list[str], list[list[str]]]:
-    """Columns and rows of a CSV file."""
-    with path.open(encoding="utf-8", newline="") as file:
-        columns, *rows = csv.reader(file)
-    return columns, rows
 
 
 def earlier(verdict: Verdict) -> str:

@@ -13,10 +13,13 @@ from headwise.core.errors import ConfigError
 from headwise.core.named_options import named_options
 from headwise.core.seeds import require_seeds
 from headwise.paper.compute import compute_runs
+from headwise.paper.draw import Drawn
 from headwise.paper.entry import Claim
 from headwise.paper.judge import judge_run
+from headwise.paper.levels import TABLES
 from headwise.paper.manifest import ENTRIES, HEADLINE, select
 from headwise.paper.plan import Plan, describe, describe_missing
+from headwise.paper.published_numbers import PublishedNumbers, published_numbers
 from headwise.paper.results import write_results
 from headwise.paper.scale import Scale
 from headwise.paper.standing import Standing, describe_standing, standing, without
@@ -43,6 +46,8 @@ class Reproduction:
     """Verdicts, and the folder's files that show them; `str` of this is what `headwise reproduce` prints."""
 
     verdicts: Verdicts = field(repr=False)
+    numbers: tuple[PublishedNumbers, ...] = field(repr=False)
+    """The published numbers beside ours, by reading; of the tables that were asked for and are there."""
     file: Path
     page: Path
     failed: tuple[Outcome, ...] = ()
@@ -53,7 +58,7 @@ class Reproduction:
         return self.verdicts.to_json()
 
     def __str__(self) -> str:
-        return str(self.verdicts)
+        return "\n\n".join(text for part in (self.verdicts, *self.numbers) if (text := str(part)))
 
 
 @named_options
@@ -137,7 +142,28 @@ def reproduce(
     )
     found = {(one.claim, one.preset): one for one in results.verdicts} | known.verdicts
     shown = [found[entry.name, preset] for entry, preset in asked.pairs() if isinstance(entry, Claim)]
-    return Reproduction(Verdicts(tuple(shown)), results.file, results.page, tuple(failed))
+    return Reproduction(
+        Verdicts(tuple(shown)),
+        tuple(published_numbers(tables_of(asked, known, results.drawn))),
+        results.file,
+        results.page,
+        tuple(failed),
+    )
+
+
+def tables_of(plan: Plan, known: Standing, drawn: Sequence[Drawn]) -> list[tuple[Preset, Path]]:
+    """The tables of published numbers that a plan asks for, each with its reading: those drawn now, and those known."""
+    new = {(one.name, one.preset): one.picture.with_suffix(".csv") for one in drawn}
+    found = []
+    for entry, preset in plan.pairs():
+        if entry in TABLES:
+            pair = (entry.name, preset)
+            path = new.get(pair) or (
+                known.folders[pair] / f"{entry.name}-{preset}.csv" if pair in known.folders else None
+            )
+            if path is not None and path.exists():
+                found.append((preset, path))
+    return found
 
 
 def stored_folder(given: Path | str | None, scale: Scale) -> Path:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from headwise.paper.draw import add_figures, draw_all
+from headwise.paper.draw import Drawn, add_figures, draw_all
 from headwise.paper.judge import judge_all
 from headwise.paper.plan import Plan
 from headwise.paper.sketches import add_sketches, sketch_all
@@ -19,9 +19,10 @@ from headwise.study.config import RunConfig
 
 @dataclass(frozen=True)
 class Results:
-    """The verdicts of a plan, and the two files of the folder that show them."""
+    """The verdicts of a plan, what was drawn for it, and the two files of the folder that show them."""
 
     verdicts: list[Verdict]
+    drawn: list[Drawn]
     file: Path
     page: Path
 
@@ -54,4 +55,4 @@ def write_results(
         command=command,
         runs=plan.out,
     )
-    return Results(verdicts, into / NAME, page)
+    return Results(verdicts, drawn, into / NAME, page)

@@ -7,17 +7,23 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from headwise.core.text import wrap
+from headwise.core.text import text_table, wrap
 from headwise.paper.entry import Claim
 from headwise.paper.manifest import ENTRIES
 from headwise.paper.places import place
 from headwise.paper.verdict import Verdict
 from headwise.paper.verdict_file import OUTCOMES, to_document
 
+AT_A_GLANCE = 6
+"""From how many verdicts on a table follows their paragraphs."""
+
+SHORT = {"partly reproduced": "in part"}
+"""Words that are shorter in the table, so that a row is a line of 80 columns; how many seeds stands beside them."""
+
 
 @dataclass(frozen=True)
 class Verdicts:
-    """Verdicts in the order of the claims; `str` of this is what `headwise reproduce` prints."""
+    """Verdicts in the order of the claims; `str` of this is what `headwise reproduce` prints, numbers apart."""
 
     verdicts: tuple[Verdict, ...]
 
@@ -34,7 +40,27 @@ class Verdicts:
     def __str__(self) -> str:
         if not self.verdicts:
             return ""
-        return "\n\n".join([*map(verdict_text, self), self.summary])
+        table = [self.table] if len(self) >= AT_A_GLANCE else []
+        return "\n\n".join([*map(verdict_text, self), *table, self.summary])
+
+    @property
+    def table(self) -> str:
+        """A line for each verdict: in how many seeds or draws it held, what was measured, and its limit."""
+        rows = [
+            (
+                one.claim,
+                one.preset,
+                "not run" if not_run(one) else SHORT.get(one.outcome, one.outcome),
+                f"{one.passed} of {one.of}",
+                one.numbers,
+                str(one.limit or ""),
+            )
+            for one in self
+        ]
+        one_reading = len({one.preset for one in self}) == 1
+        columns = ("claim", "reading", "verdict", "held in", "measured", "limit")
+        shown = [i for i, name in enumerate(columns) if not (one_reading and name == "reading")]
+        return text_table([columns[i] for i in shown], [[row[i] for i in shown] for row in rows])
 
     @property
     def summary(self) -> str:
