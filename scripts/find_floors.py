@@ -118,7 +118,7 @@ def make(environment: str, folder: Path, *, exactly: str = "") -> str | None:
     if done.returncode:
         return " ".join(done.stderr.split())
     subprocess.run([sys.executable, "-m", "venv", folder / "venv"], check=True)
-    install = [folder / "venv" / "bin" / "python", "-m", "pip", "install", "-q", "--disable-pip-version-check"]
+    install = [str(folder / "venv" / "bin" / "python"), "-m", "pip", "install", "-q", "--disable-pip-version-check"]
     subprocess.run([*install, "-r", folder / "chosen.txt"], check=True)
     subprocess.run([*install, "-c", folder / "chosen.txt", *TOOLS], check=True)
     subprocess.run([*install, "--no-deps", "-e", ROOT], check=True)

@@ -70,7 +70,7 @@ def install(what: str, *, folder: Path, extra: str, base: Installed | None) -> I
     else:
         # Files are linked, not copied: pip adds to them and replaces none.
         subprocess.run(["cp", "-al", folder / f"venv-{base_of(extra)}", venv], check=True)
-    pip = [venv / "bin" / "python", "-m", "pip", "--disable-pip-version-check", "-q"]
+    pip = [str(venv / "bin" / "python"), "-m", "pip", "--disable-pip-version-check", "-q"]
     used, began = processor_seconds(), time.monotonic()
     subprocess.run([*pip, "install", "--no-index", "--find-links", folder / "wheels", what], check=True)
     used, clock = processor_seconds() - used, time.monotonic() - began
@@ -94,7 +94,7 @@ def measure(wheel: Path, *, constraints: Path | None, folder: Path) -> dict[str,
     """Every extra of the table."""
     names = {extra: f"{wheel.resolve()}[{extra}]" if extra else str(wheel.resolve()) for extra in WORKS}
     exact = ["-c", str(constraints.resolve())] if constraints else []
-    download = [sys.executable, "-m", "pip", "wheel", "-q", "--disable-pip-version-check", "-w", folder / "wheels"]
+    download = [sys.executable, "-m", "pip", "wheel", "-q", "--disable-pip-version-check", "-w", str(folder / "wheels")]
     subprocess.run([*download, *exact, f"{wheel.resolve()}[all,docs]"], check=True)
     found: dict[str, Installed] = {}
     for extra, what in names.items():

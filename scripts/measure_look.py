@@ -40,13 +40,14 @@ def main() -> None:
         vocab_size=options.vocabulary,
         bos_token_id=0,
         eos_token_id=0,
-        attn_implementation="eager",
+        attn_implementation="eager",  # type: ignore[call-arg]
     )
     model = transformers.GPT2LMHeadModel(config).eval()
     tokens = torch.randint(0, options.vocabulary, (options.sequences, options.length))
     probe = Probe(tokens)
     record = probe.look(model)
-    plain, looks = [], []
+    plain: list[float] = []
+    looks: list[float] = []
     for number in range(options.rounds):
         for is_look in (False, True) if number % 2 else (True, False):
             begun = time.process_time()

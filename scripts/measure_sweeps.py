@@ -95,7 +95,7 @@ def overhead(small: bool) -> bool:
     length, rounds = (1.0, 2) if small else (RUN_SECONDS, 4)
     configs = [tiny(seed) for seed in range(2 * rounds)]
 
-    original, many.compute_one = many.compute_one, partial(sleep, length)  # type: ignore[assignment]
+    original, many.compute_one = many.compute_one, partial(sleep, length)
     try:
         with tempfile.TemporaryDirectory() as out, open_pool("local", workers=2) as pool:
             # Workers start once for a whole sweep; `throughput` counts that.

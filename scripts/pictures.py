@@ -83,7 +83,7 @@ def report(runs: Path, folder: Path) -> None:
     """A run by day, three seeds by night and on a phone, a run beside the flow."""
     members = [minimal_run(runs, seed) for seed in SEEDS]
     flow = headwise.keep_flow(out=runs).run
-    pages = {"run": members[0], "seeds": members, "both": [members[0], flow]}
+    pages: dict[str, Path | list[Path]] = {"run": members[0], "seeds": members, "both": [members[0], flow]}
     for name, what in pages.items():
         headwise.page(what, folder / f"{name}.html")
     photograph(folder / "run.html", "report-light", width=1440, height=1560, at=640)

@@ -119,7 +119,7 @@ def one(venv: Path, work: Path, line: str) -> bool:
     """Run one command line and say whether it did as it should."""
     first = {"FLOW": "runs/flow", "TRAINED": "runs/minimal"}
     there = {word: sorted((work / folder).glob("*")) for word, folder in first.items()}
-    words = [str((there.get(word) or [word])[0]) for word in line.split()]
+    words = [str(there[word][0]) if there.get(word) else word for word in line.split()]
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
     began = time.monotonic()
     done = subprocess.run(

@@ -52,8 +52,8 @@ def main(arguments: Sequence[str]) -> int:
     flows = solve(sorted({key for key in trained if key[0] > 1}), seeds)
     solved, predicted = flow_times(flows)
     rows = slopes({"trained": trained, "flow": solved, "predicted": predicted})
-    table = csv_text(list(rows[0]), ([f"{value:.4g}" for value in row.values()] for row in rows))
-    replace_file(figure.with_name(f"{figure.stem}-slopes.csv"), table)
+    fitted = csv_text(list(rows[0]), ([f"{value:.4g}" for value in row.values()] for row in rows))
+    replace_file(figure.with_name(f"{figure.stem}-slopes.csv"), fitted)
     for row in rows:
         print("  ".join(f"{name} {value:.3g}" for name, value in row.items()))
     write_sheet(sheet(trained, solved, predicted, sizes), figure)
