@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -228,6 +229,13 @@ def test_results_of_others_are_counted_and_not_touched(tmp_path: Path, capsys: p
     assert f"3 of 3 entries stand in {theirs}" in err
     assert {path: path.stat().st_mtime_ns for path in theirs.iterdir()} == before
     assert not (tmp_path / "runs").exists()
+    # The page shows what they have; the folder's own files do not take it over.
+    page, own = ((tmp_path / folder / "index.html").read_text(encoding="utf-8") for folder in ("theirs", "into"))
+    for text in (page, own):
+        assert re.findall(r'scope="row" role="rowheader" data-sort="([^"]*)"', text) == ["order", "weight-decay"]
+    assert own.count("data:image/png") == page.count("data:image/png") > 0
+    assert read_verdicts(tmp_path / "into" / "verdicts.json") == []
+    assert read_figures(tmp_path / "into") == []
     assert main(line(tmp_path, "--stored", str(tmp_path / "nowhere"))) == 2
     assert "--stored" in capsys.readouterr().err
 

@@ -22,7 +22,7 @@ from headwise.paper.plan import Plan, describe, describe_missing
 from headwise.paper.published_numbers import PublishedNumbers, published_numbers
 from headwise.paper.results import write_results
 from headwise.paper.scale import Scale
-from headwise.paper.standing import Standing, describe_standing, standing, without
+from headwise.paper.standing import Standing, describe_standing, elsewhere, standing, without
 from headwise.paper.verdicts import Verdicts
 from headwise.store import check_writable
 from headwise.study.config import Preset
@@ -138,6 +138,7 @@ def reproduce(
         into,
         command=command_line(names, preset=preset, scale=scale, seeds=seeds, out=plan.out, into=into),
         missing=unfinished if missing == "leave" else (),
+        besides=elsewhere(known, into, scale),
         notify=progress,
     )
     found = {(one.claim, one.preset): one for one in results.verdicts} | known.verdicts

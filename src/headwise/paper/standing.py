@@ -13,10 +13,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from headwise.paper.dated_tests import dated_test, fixed_before
-from headwise.paper.draw import read_figures
+from headwise.paper.draw import Drawn, read_figures
 from headwise.paper.entry import Claim, Figure
 from headwise.paper.plan import Pair, Plan
+from headwise.paper.scale import Scale
 from headwise.paper.settings import KEY, settings_of
+from headwise.paper.sketches import Kept, read_sketches
 from headwise.paper.verdict import Verdict
 from headwise.paper.verdict_file import NAME, OUTCOMES, read_verdicts
 
@@ -71,6 +73,27 @@ def stands(verdict: Verdict, claim: Claim, seeds: Sequence[int], *, settings: st
         and verdict.test.get("digest") == dated_test(claim)["digest"]
         and fixed_before(verdict.test, verdict.runs) is not False
     )
+
+
+@dataclass(frozen=True)
+class Elsewhere:
+    """What a page shows besides its own folder's: verdicts that stand in other folders, with what illustrates them."""
+
+    verdicts: tuple[Verdict, ...] = ()
+    figures: tuple[Drawn, ...] = ()
+    sketches: tuple[Kept, ...] = ()
+
+
+def elsewhere(found: Standing, into: Path, scale: Scale) -> Elsewhere:
+    """The verdicts that stand in other folders than `into`, and all pictures of these folders under their readings."""
+    others = {pair: folder for pair, folder in found.folders.items() if folder.resolve() != into.resolve()}
+    figures: list[Drawn] = []
+    sketches: list[Kept] = []
+    for folder in dict.fromkeys(others.values()):
+        figures += [one for one in read_figures(folder) if one.scale == scale]
+        sketches += [one for one in read_sketches(folder) if one.scale == scale and (one.claim, one.preset) in others]
+    verdicts = (verdict for pair, verdict in found.verdicts.items() if pair in others)
+    return Elsewhere(tuple(verdicts), tuple(figures), tuple(sketches))
 
 
 def without(plan: Plan, left_out: Standing) -> Plan:
