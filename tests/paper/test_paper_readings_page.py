@@ -52,7 +52,8 @@ def test_a_row_names_reading_seeds_tasks_numbers_and_dates(tmp_path: Path) -> No
     )
     (folder / "table-levels-minimal-redrawn.csv").write_text("run,quantity,matches\nminimal,end of stage 1,no\n")
     page = render(tmp_path)
-    rows = [[cell.strip() for cell in line.split(" | ")] for line in page.splitlines() if "data-size | " in line]
+    verdicts = page.partition("\n## Verdicts")[2]
+    rows = [[cell.strip() for cell in line.split(" | ")] for line in verdicts.splitlines() if "data-size | " in line]
     assert [row[1] for row in rows] == ["published", "redrawn", "text"]
     numbers = ["reproduced", "1.40 (1.30 to 1.50)", f"{claim.quantity} [nats]", claim.threshold]
     dates = ["2026-11-16 18:12", "2026-11-16 18:19 |"]
@@ -61,6 +62,8 @@ def test_a_row_names_reading_seeds_tasks_numbers_and_dates(tmp_path: Path) -> No
     assert rows[2][2] == "not reproduced, by an earlier test"
     assert rows[2][-2:] == ["not dated", "not dated |"]
     assert "| minimal | end of stage 1 |" in page
+    held = ["2 of 2", "2 of 2 with earlier settings", "0 of 1 by an earlier test"]
+    assert f"| data-size | {claim.about} | {' | '.join(held)} |" in page
 
 
 def test_the_committed_page_is_up_to_date() -> None:

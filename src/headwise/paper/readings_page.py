@@ -58,6 +58,7 @@ def render(results: Path) -> str:
     parts.append(markdown_table(("experiment", "key", "text", "published"), key_rows()))
     parts += full_decoder(results / JUDGED / "full-decoder.csv")
     parts += reversed_lags(results / JUDGED / "reversed-floors.csv")
+    parts += by_reading(results / JUDGED)
     for folder in sorted(path.parent for path in results.glob("*/verdicts.json")):
         parts += [f"\n## Verdicts, `{folder.name}`\n", _link(folder), verdict_table(folder)]
         for reading in COMPARED:
@@ -122,6 +123,34 @@ def reversed_lags(path: Path) -> list[str]:
         return []
     columns, rows = read_csv(path)
     return [REVERSED_LAGS, markdown_table(columns, [tuple(row) for row in rows]) + "\n"]
+
+
+BY_READING = f"""
+## What holds in which reading
+
+In how many seeds each claim holds at the paper's sizes, from `results/{JUDGED}`. `published` draws data, initial
+weights and batches anew with each seed; `redrawn` and `text` draw the task too, so that a seed is a draw there. An
+empty cell has not run.
+"""
+
+
+def by_reading(folder: Path) -> list[str]:
+    """A row for each claim, a column for each reading: seeds in which it holds; nothing where no verdict is there."""
+    stored = {(one.claim, one.preset): one for one in read_verdicts(folder / "verdicts.json")}
+    readings: list[Preset] = ["published", "redrawn", "text"]
+    rows = [
+        (name, entry.about, *(_held(stored.get((name, reading))) for reading in readings))
+        for name, entry in ENTRIES.items()
+        if isinstance(entry, Claim) and any((name, reading) in stored for reading in readings)
+    ]
+    return [BY_READING, markdown_table(("claim", "says", *readings), rows)] if rows else []
+
+
+def _held(verdict: Verdict | None) -> str:
+    if verdict is None:
+        return ""
+    open_ = ", inconclusive" if verdict.outcome == "inconclusive" else ""
+    return f"{verdict.passed} of {verdict.of}{open_}{earlier(verdict)}"
 
 
 def difference_table(folder: Path) -> str:
