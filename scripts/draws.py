@@ -55,7 +55,7 @@ COLUMNS = (
 )  # fmt: skip
 SEQUENCES = 1500
 STEPS, BATCH, TEST, EVERY = 650, 400, 200, 20
-"""Enough to see the first head leave, which none of 47 draws did after step 590 (in one it did not)."""
+"""Enough to see the first head leave, which none of 100 draws did after step 590 (in two it did not)."""
 
 FLOW_END = 8000.0
 FEW = 3
