@@ -7,7 +7,7 @@ sampled tokens). Several starts differ in their random weights and in how large 
 best of them, or their mean where that is better, is taken. It has converged when another start comes to the loss of
 the best one and the last quarter of the fit gained little; a claim that rests on one that has not is inconclusive.
 Where the first two starts differ, as they do where norms are far apart and one begins with logits that are much too
-large, a third one is fitted.
+large, a third one is fitted, and a fourth where that does not join the best one either.
 
 This is no proof of optimality: the distance to the true minimum is measured where enumeration or sampling is possible
 (`tests/task/test_task_bayes_fitted.py`), and elsewhere only bounded from one side by the held-out loss.
@@ -31,8 +31,8 @@ Arrays = dict[str, npt.NDArray[np.float32]]
 STARTS = (0.25, 0.5)
 """Direct logits of each start, as a share of the task's own: averaging over what is hidden flattens predictions."""
 
-FURTHER_START = 0.125
-"""Those of a third start, where the first two do not come to the same loss."""
+FURTHER_STARTS = (0.125, 0.5)
+"""Those of a third start and of a fourth, one at a time, as long as no other comes to the loss of the best."""
 
 WIDTH = 512
 STEPS = 1200
@@ -48,7 +48,7 @@ CONVERGED = 0.02
 LARGEST_NETWORK = 5_000_000
 """Weights of one start beyond which a fit would take minutes."""
 
-VERSION = 2
+VERSION = 3
 """Counts changes of the fit that change its result, so that what was kept of an older one is not taken for it."""
 
 # Streams of the fit within Stream.BAYES, apart from those of the sampled tables.
@@ -83,7 +83,7 @@ def fit_restricted(task: Task, visible: tuple[int, ...], *, seed: int = 0) -> Ar
     networks: list[_Network] = []
     before: list[float] = []
     losses: list[float] = []
-    for shares in (STARTS, (FURTHER_START,)):
+    for shares in (STARTS, *((share,) for share in FURTHER_STARTS)):
         new = [
             _Network(task, visible, share, generator(seed, Stream.BAYES, _START, len(networks) + k))
             for k, share in enumerate(shares)
