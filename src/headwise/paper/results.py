@@ -8,7 +8,6 @@ from pathlib import Path
 
 from headwise.paper.draw import Drawn, add_figures, draw_all
 from headwise.paper.judge import judge_all
-from headwise.paper.manifest import ENTRIES
 from headwise.paper.plan import Plan
 from headwise.paper.sketches import add_sketches, sketch_all
 from headwise.paper.standing import Elsewhere
@@ -55,7 +54,7 @@ def write_results(
     # What the folder itself has comes last, so that it is shown where both have something.
     page = write_verdicts_page(
         into,
-        verdicts=_in_order([*besides.verdicts, *(v for v in add_verdicts(decided, into) if v.scale == plan.scale)]),
+        verdicts=_latest([*besides.verdicts, *(v for v in add_verdicts(decided, into) if v.scale == plan.scale)]),
         figures=[*besides.figures, *(figure for figure in add_figures(drawn, into) if figure.scale == plan.scale)],
         statements=keep_statements(plan, into),
         sketches=[*besides.sketches, *(kept for kept in add_sketches(sketches, into) if kept.scale == plan.scale)],
@@ -65,8 +64,6 @@ def write_results(
     return Results(verdicts, drawn, into / NAME, page)
 
 
-def _in_order(verdicts: Sequence[Verdict]) -> list[Verdict]:
-    """One verdict for each claim and reading, the last one given, in the order of the manifest."""
-    found = {(verdict.claim, verdict.preset): verdict for verdict in verdicts}
-    places = {name: place for place, name in enumerate(ENTRIES)}
-    return sorted(found.values(), key=lambda verdict: places.get(verdict.claim, len(places)))
+def _latest(verdicts: Sequence[Verdict]) -> list[Verdict]:
+    """One verdict for each claim and reading: the last one given."""
+    return list({(verdict.claim, verdict.preset): verdict for verdict in verdicts}.values())
