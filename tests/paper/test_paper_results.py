@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -76,6 +77,17 @@ def test_what_is_said_not_to_hold_does_not(folder: Path) -> None:
     assert said - {"text"}
     for claim in said - {"text"}:
         assert outcomes[claim] != {"reproduced"}, claim
+
+
+def test_the_readme_counts_what_is_stored() -> None:
+    readme = " ".join((RESULTS.parent / "README.md").read_text(encoding="utf-8").split())
+    rows = [row for path in (RESULTS / "paper").glob("table-levels-*-published.csv") for row in read_csv(path)[1]]
+    matching = sum(row[-1].startswith("yes") for row in rows)
+    verdicts = read_verdicts(RESULTS / "paper" / "verdicts.json")
+    found = Counter(verdict.outcome for verdict in verdicts if verdict.preset == "published")
+    assert f"{matching} of {len(rows)} published numbers match" in readme
+    counts = f"{found['reproduced']} hold in every seed and {found['partly reproduced']} in some"
+    assert f"of {found.total()} claims {counts}" in readme
 
 
 def test_slopes_of_the_phase_diagram_are_those_of_its_table() -> None:
