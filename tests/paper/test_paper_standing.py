@@ -205,7 +205,7 @@ def test_published_numbers_are_printed_whether_drawn_now_or_before(
     now = capsys.readouterr().out
     columns, rows = read_csv(tmp_path / "into" / "table-levels-minimal-published.csv")
     matched = sum(row[-1] == "yes" for row in rows)
-    assert f"on the figures' task: {matched} of {len(LEVELS['minimal'])} match" in now
+    assert f"figures' task, quick scale: {matched} of {len(LEVELS['minimal'])} match" in now
     for row in rows:
         assert all(cell in now for name, cell in zip(columns, row, strict=True) if name != "range")
     assert max(map(len, now.splitlines())) <= 80

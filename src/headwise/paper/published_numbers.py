@@ -10,6 +10,7 @@ from headwise.core.csv_text import read_csv
 from headwise.core.readings import Preset
 from headwise.core.text import text_table
 from headwise.paper.levels import COLUMNS
+from headwise.paper.scale import Scale
 
 SHOWN = tuple(column for column in COLUMNS if column != "range")
 """Columns that fit a terminal; the files have all of them."""
@@ -20,6 +21,7 @@ class PublishedNumbers:
     """Every published number of one reading that was measured, a row each, with `COLUMNS`."""
 
     reading: Preset
+    scale: Scale
     rows: tuple[tuple[str, ...], ...]
 
     @property
@@ -29,14 +31,15 @@ class PublishedNumbers:
 
     def __str__(self) -> str:
         places = [COLUMNS.index(column) for column in SHOWN]
-        where = "on the figures' task" if self.reading == "published" else "on redrawn tasks"
-        title = f"published numbers beside our medians, {where}: {self.matched} of {len(self.rows)} match"
+        task = "figures' task" if self.reading == "published" else "redrawn tasks"
+        counted = f"{self.matched} of {len(self.rows)} match"
+        title = f"published numbers beside our medians, {task}, {self.scale} scale: {counted}"
         return f"{title}\n\n{text_table(SHOWN, [[row[i] for i in places] for row in self.rows])}"
 
 
-def published_numbers(tables: Sequence[tuple[Preset, Path]]) -> list[PublishedNumbers]:
+def published_numbers(tables: Sequence[tuple[Preset, Path]], scale: Scale) -> list[PublishedNumbers]:
     """The tables of one reading as one; nothing for a reading that has none."""
     rows: dict[Preset, list[tuple[str, ...]]] = {}
     for reading, path in tables:
         rows.setdefault(reading, []).extend(tuple(row) for row in read_csv(path)[1])
-    return [PublishedNumbers(reading, tuple(found)) for reading, found in rows.items()]
+    return [PublishedNumbers(reading, scale, tuple(found)) for reading, found in rows.items()]

@@ -145,7 +145,7 @@ def reproduce(
     shown = [found[entry.name, preset] for entry, preset in asked.pairs() if isinstance(entry, Claim)]
     return Reproduction(
         Verdicts(tuple(shown)),
-        tuple(published_numbers(tables_of(asked, known, results.drawn))),
+        tuple(published_numbers(tables_of(asked, known, results.drawn), scale)),
         results.file,
         results.page,
         tuple(failed),
