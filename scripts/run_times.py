@@ -9,7 +9,6 @@ were resumed are left out, since the time between is in theirs. Other processes 
 
 from __future__ import annotations
 
-import json
 import sys
 from datetime import datetime
 from pathlib import Path
@@ -28,10 +27,9 @@ UNINTERRUPTED = ["started", "finished"]
 Kind = tuple[str, str, int]
 
 
-def seconds_of(run: Path) -> float | None:
+def seconds_of(run: RunDirectory) -> float | None:
     """From start to end of a run that finished in one go; nothing for others."""
-    lines = [json.loads(line) for line in (run / "log.jsonl").read_text(encoding="utf-8").splitlines()]
-    events = [line for line in lines if line["event"] in ("started", "resumed", "finished")]
+    events = [line for line in run.read_log() if line["event"] in ("started", "resumed", "finished")]
     if [line["event"] for line in events] != UNINTERRUPTED:
         return None
     begun, ended = (datetime.fromisoformat(line["time"]) for line in events)
@@ -42,11 +40,11 @@ def main(roots: list[str]) -> int:
     """Read the runs below the folders and write the table."""
     times: dict[Kind, list[float]] = {}
     estimates: dict[Kind, float] = {}
-    for run in (run.path for root in roots for run in list_runs(root)):
+    for run in (RunDirectory(one.path) for root in roots for one in list_runs(root)):
         seconds = seconds_of(run)
         if seconds is None:
             continue
-        config = RunConfig.model_validate(RunDirectory(run).read_config())
+        config = RunConfig.model_validate(run.read_config())
         kind = (config.experiment, config.preset, config.train.steps)
         times.setdefault(kind, []).append(seconds)
         estimates[kind] = estimate_seconds(config)

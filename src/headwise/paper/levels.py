@@ -275,10 +275,10 @@ def level_row(level: Level, found: Sequence[float], seeds: int) -> tuple[str, ..
 def three_digits(value: float) -> str:
     """A number with three digits, or with those before its point where these are more.
 
-    >>> three_digits(0.31234), three_digits(4356.2), three_digits(1.27e-5)
-    ('0.312', '4356', '1.27e-05')
+    >>> three_digits(0.31234), three_digits(4356.2), three_digits(1.27e-5), three_digits(999.6)
+    ('0.312', '4356', '1.27e-05', '1000')
     """
-    return f"{value:.3g}" if abs(value) < 1000 else f"{value:.0f}"
+    return f"{value:.3g}" if abs(value) < 999.5 else f"{value:.0f}"
 
 
 def flow_levels(evidence: Evidence) -> Sheet:
